@@ -1,0 +1,66 @@
+# make demo   sets everything up, trains on a small table, prints the rules
+# make test   sets everything up, runs every check that CI runs
+
+PYTHON ?= python3
+WORKERS ?= auto
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet
+
+# The one place of the pin is pyproject.toml.
+TORCH := $(shell sed -n 's/.*"\(torch==[0-9.]*\)".*/\1/p' pyproject.toml | head -n 1)
+
+# Benchmark tables, where they lie beside the clone.
+DATASETS := $(shell cd ../shared/datasets 2>/dev/null && pwd)
+ifneq ($(DATASETS),)
+export DLN_DATA_HOME ?= $(DATASETS)
+endif
+
+.PHONY: help demo test lint format docs pytest clean
+
+help:
+	@echo "make demo     train on a small table, print the rules"
+	@echo "make test     all checks: lint, documentation, tests"
+	@echo "make lint     ruff, mypy --strict, import-linter"
+	@echo "make pytest   tests only"
+	@echo "make format   ruff format, ruff check --fix"
+	@echo "make docs     build the documentation into site/"
+	@echo "make clean    remove what the other targets made"
+
+demo: $(VENV)/.light
+	$(BIN)/python -m dln.demo
+
+test: lint docs pytest
+
+lint: $(VENV)/.full
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.full
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.full
+	$(BIN)/mkdocs build --strict --quiet
+
+pytest: $(VENV)/.full
+	$(BIN)/pytest -n $(WORKERS)
+
+clean:
+	rm -rf $(VENV) site dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Two installs in one environment, each redone only when pyproject.toml changes: the light one is what a user gets,
+# the full one is for development and begins with torch, so that nothing else pulls another build of it.
+$(VENV)/.light: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.full: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) $(TORCH)
+	$(PIP) --editable '.[test,docs,plot]'
+	touch $(VENV)/.light $@
