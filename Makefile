@@ -43,7 +43,7 @@ format: $(VENV)/.full
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/.full
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 pytest: $(VENV)/.full
 	$(BIN)/pytest -n $(WORKERS)
