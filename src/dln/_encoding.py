@@ -1,0 +1,158 @@
+"""The canonical table → what the network sees: numbers in [0, 1], and bits.
+
+A number column is clipped at outer percentiles and scaled to [0, 1]; a missing number is -1, below everything, so that
+every ``x > c`` is 0. Categories and missing values become literals of the circuit, 0 or 1, as they are. Columns that
+are constant tell nothing and are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
+from dln._rows import weighted_quantile
+
+#: What a missing number is encoded as: below every cut-off in [0, 1].
+ENCODED_MISSING: Final = np.float32(-1.0)
+
+#: Of two categories, one bit tells both.
+TWO: Final = 2
+
+Rows = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+Floats32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledColumn:
+    """A number column whose values from low to high become 0 to 1."""
+
+    column: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The network's inputs: `numbers` ``(n_rows, n_scaled) float32`` and `bits` ``(n_rows, n_bits) float32``."""
+
+    numbers: Floats32
+    bits: Floats32
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """How columns become inputs: number columns that are scaled, and literals that are bits as they are."""
+
+    columns: tuple[Column, ...]
+    scaled: tuple[ScaledColumn, ...]
+    bits: tuple[Literal, ...]
+
+    def encode(self, table_values: Sequence[Values], rows: Rows | None = None) -> Encoded:
+        """Return the inputs for a table given column by column, for all its rows or those named."""
+        n_rows = len(table_values[0]) if rows is None else len(rows)
+        numbers = np.empty((n_rows, len(self.scaled)), dtype=np.float32)
+        bits = np.empty((n_rows, len(self.bits)), dtype=np.float32)
+        for k, scaled in enumerate(self.scaled):
+            numbers[:, k] = scale(scaled, _take(table_values[scaled.column], rows))
+        read, values = -1, np.empty(0)
+        for k, literal in enumerate(self.bits):
+            if literal.column != read:  # the bits of one column stand together: it is gathered once
+                read, values = literal.column, _take(table_values[literal.column], rows)
+            bits[:, k] = literal_values(literal, values)
+        return Encoded(numbers, bits)
+
+
+def scale(scaled: ScaledColumn, values: Values) -> Floats32:
+    """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing.
+
+    >>> scale(ScaledColumn(0, low=10.0, high=20.0), np.array([0.0, 10.0, 12.5, 99.0, np.nan]))
+    array([ 0.  ,  0.  ,  0.25,  1.  , -1.  ], dtype=float32)
+    """
+    low, high = scaled.low, scaled.high
+    if math.isfinite(high - low):
+        # Clipped first, so that no difference overflows. Adding zero makes -0.0 the 0.0 that it equals.
+        share = (np.clip(values.astype(np.float64), low, high) - low) / (high - low) + 0.0
+    else:
+        share = (np.clip(values.astype(np.float64), low, high) / 2 - low / 2) / (high / 2 - low / 2) + 0.0
+    encoded = share.astype(np.float32)
+    encoded[np.isnan(encoded)] = ENCODED_MISSING
+    return encoded
+
+
+def learn_encoder(
+    columns: Sequence[Column],
+    values: Sequence[Values],
+    weight: Floats,
+    *,
+    rows: Rows | None = None,
+    max_categories: int | None = None,
+    min_frequency: float = 0.0,
+    clip_quantiles: tuple[float, float] = (0.005, 0.995),
+) -> Encoder:
+    """Return the encoder of a table given column by column: all its rows, or those named, with weights above zero.
+
+    Of three or more categories, those that weigh less than `min_frequency` and those beyond the `max_categories` most
+    frequent share one bit.
+
+    >>> encoder = learn_encoder(
+    ...     (Column("bmi"), Column("smoker", ("no", "yes"))),
+    ...     [np.array([20.0, np.nan, 30.0]), np.array([0, 1, 0])],
+    ...     np.ones(3),
+    ... )
+    >>> encoder.scaled
+    (ScaledColumn(column=0, low=20.0, high=30.0),)
+    >>> encoder.bits
+    (IsMissing(column=0), IsIn(column=1, codes=(1,)))
+    """
+    scaled: list[ScaledColumn] = []
+    bits: list[Literal] = []
+    for j, column in enumerate(columns):
+        taken = _take(values[j], rows)
+        if column.categories is None:
+            missing = np.isnan(taken)
+            if (limits := _limits(taken, weight, clip_quantiles)) is not None:
+                scaled.append(ScaledColumn(j, *limits))
+        else:
+            missing = taken == MISSING
+            groups = _groups(taken, weight, len(column.categories), max_categories, min_frequency)
+            bits.extend(IsIn(j, codes) for codes in groups)
+        if missing.any() and not missing.all():
+            bits.append(IsMissing(j))
+    return Encoder(tuple(columns), tuple(scaled), tuple(bits))
+
+
+def _take(values: Values, rows: Rows | None) -> Values:
+    return values if rows is None else values[rows]
+
+
+def _limits(values: Values, weight: Floats, clip_quantiles: tuple[float, float]) -> tuple[float, float] | None:
+    """Return the numbers that become 0 and 1, or None if the column is constant."""
+    smallest, low, high, largest = weighted_quantile(values, weight, (0.0, *clip_quantiles, 1.0)).tolist()
+    if low < high:
+        return low, high
+    return (smallest, largest) if smallest < largest else None
+
+
+def _groups(
+    codes: Values, weight: Floats, n_categories: int, max_categories: int | None, min_frequency: float
+) -> list[tuple[int, ...]]:
+    """Return the sets of categories that get a bit each."""
+    known = codes >= 0
+    counts = np.bincount(codes[known], weights=weight[known], minlength=n_categories)
+    observed = [int(code) for code in np.flatnonzero(counts)]
+    groups: list[tuple[int, ...]] = [(code,) for code in observed]
+    if len(observed) > TWO:
+        by_frequency = sorted(observed, key=lambda code: (-counts[code], code))
+        frequent = {code for code in by_frequency[:max_categories] if counts[code] >= min_frequency}
+        infrequent = tuple(code for code in observed if code not in frequent)
+        if len(infrequent) > 1:
+            groups = [*((code,) for code in observed if code in frequent), infrequent]
+    # Of one set alone the bit is constant, of two each is the other's opposite.
+    return groups if len(groups) > TWO else groups[1:]
