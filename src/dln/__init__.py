@@ -1,0 +1,1 @@
+"""dln: regression models that people can read."""
