@@ -87,7 +87,7 @@ def circuits(
 
 @st.composite
 def tables(draw: st.DrawFn, circuit: Circuit, max_rows: int = 20) -> list[Values]:
-    """Draw a table for a circuit: values on, just below and just above its cut-offs, NaN, infinities, odd categories."""
+    """Draw a table for a circuit: values on and just above its cut-offs, NaN, infinities, unknown categories."""
     n_rows = draw(st.integers(1, max_rows))
     return [
         np.array(draw(st.lists(st.sampled_from(choices), min_size=n_rows, max_size=n_rows)), dtype=choices.dtype)
@@ -148,7 +148,7 @@ def layered_circuit(
     table_columns: list[Column] = []
     tests: list[Literal] = []
     for index in range(n_columns):
-        if index % 4 == 3:  # noqa: PLR2004 (a quarter)
+        if index % 4 == 3:
             table_columns.append(Column(f"c{index}", tuple(f"v{code}" for code in range(n_categories))))
             tests += [IsIn(index, (code,)) for code in range(n_categories)]
         else:
@@ -164,7 +164,7 @@ def layered_circuit(
         for _ in range(width):
             # Half the inputs come from the layer below, half from the literals, as the concatenated network has it.
             a, b = (
-                int(rng.choice(previous if previous and rng.random() < 0.7 else choices))  # noqa: PLR2004
+                int(rng.choice(previous if previous and rng.random() < 0.7 else choices))
                 for _ in range(2)
             )
             gates.append(Gate(int(rng.choice(np.array(kinds))), a, b))
