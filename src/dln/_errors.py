@@ -16,3 +16,7 @@ class MissingExtraError(ImportError):
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
         super().__init__(f"{feature} needs the package {missing!r}, which is not installed: pip install 'dln[{extra}]'")
+
+
+class FitInterruptedWarning(UserWarning):
+    """A fit was interrupted and kept the best epochs that it had reached."""

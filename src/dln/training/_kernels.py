@@ -474,7 +474,7 @@ def _backward(
 ) -> None:
     """Compute the gradients of the mean loss by all parameters."""
     inverse = np.float32(1.0 / temperature)
-    _backward_sum(wire, params, grads, inverse, work, n_blocks)
+    _backward_sum(wire, params, grads, inverse, settings.relaxation, work, n_blocks)
     _backward_neurons(wire, settings, work, n_blocks)
     _softmax_gradient_of_gates(wire.coefficients, work, inverse, grads.gate_logits)
     for side in range(2):
@@ -485,13 +485,17 @@ def _backward(
 
 
 @_jit
-def _backward_sum(wire: Wires, params: Groups, grads: Groups, inverse: float, work: Workspace, n_blocks: int) -> None:
+def _backward_sum(
+    wire: Wires, params: Groups, grads: Groups, inverse: float, relaxation: int, work: Workspace, n_blocks: int
+) -> None:
     """Gradients of the sum's links and weights; starts the derivatives of the rules' rows."""
     signal, d_signal, d_output = work.signal, work.d_signal, work.d_output
     d_signal[wire.n_bits :] = 0.0
     for j in range(wire.rule_rows.size):
         row = wire.rule_rows[j]
-        weight = work.sum_open[j] * params.weights[j]
+        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
+        link = work.sum_probabilities[j] if relaxation == NEURON else work.sum_open[j]
+        weight = link * params.weights[j]
         s = np.float32(0.0)
         for o in range(n_blocks):
             for r in range(BLOCK):
@@ -499,7 +503,7 @@ def _backward_sum(wire: Wires, params: Groups, grads: Groups, inverse: float, wo
             for r in range(BLOCK):
                 d_signal[row, o, r] += weight * d_output[o, r]
         p = work.sum_probabilities[j]
-        grads.weights[j] = work.sum_open[j] * s
+        grads.weights[j] = link * s
         slope = p * (np.float32(1.0) - p)
         grads.sum_logits[j] = slope * inverse * params.weights[j] * s if slope > _TINY_PROBABILITY else 0.0
 

@@ -112,10 +112,13 @@ class ReferenceNetwork(torch.nn.Module):
         """SumLayer: Σ Sigmoid(S/τ)·C·x in training, Σ [Sigmoid(S/τ) ≥ θ]·C·x in inference."""
         rules = signals[:, torch.from_numpy(self.wiring.rule_rows).long()]
         soft = torch.sigmoid(self.sum_logits / how.temperature)
-        is_open = (
-            soft if how.relaxation == "soft" else straight_through(soft, (soft >= how.sum_threshold).to(soft.dtype))
-        )
-        return (is_open * self.weights * rules).sum(dim=1)
+        hard = (soft >= how.sum_threshold).to(soft.dtype)
+        if how.relaxation == "separate":
+            return (straight_through(soft, hard) * self.weights * rules).sum(dim=1)
+        relaxed = (soft * self.weights * rules).sum(dim=1)
+        if how.relaxation == "soft":
+            return relaxed
+        return straight_through(relaxed, (hard * self.weights * rules).sum(dim=1))
 
 
 def _link(

@@ -1,0 +1,477 @@
+"""`DLNRegressor`: the scikit-learn estimator. Parameters, checks and the pipeline from table to circuit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _get_feature_names,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from dln._circuit import Circuit, Literal as CircuitLiteral
+from dln._discretize import Target, discretize
+from dln._encoding import Encoder, learn_encoder
+from dln._errors import FitInterruptedWarning
+from dln._rows import CanonicalRows, canonical_rows, check_weight
+from dln._table import Table, learn_table, read_table
+from dln.training._kernels import Data
+from dln.training._loop import Callback, Plan
+from dln.training._networks import Architecture, Outcome, Task, train_networks
+from dln.training._progress import Progress
+from dln.training._schedules import Schedule
+from dln.training._select import distinct, pool, solve_weights
+
+#: Fewer rows than this are all trained on: a validation share of them would tell nothing.
+MIN_ROWS_TO_VALIDATE = 20
+
+
+class DLNRegressor(RegressorMixin, BaseEstimator):
+    """Regression by a weighted sum of logic rules over thresholds on the inputs.
+
+    A differentiable logic network is trained by gradient descent and frozen into a Boolean circuit: ``circuit_``. The
+    defaults are the best we know; `DLNRegressor.paper` gives the model of the paper.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : tuple of int, default=(128, 128, 64)
+        Neurons in each logic layer. Those of the last are the rules that may enter the sum.
+    n_thresholds : int, default=10
+        Thresholds per number column, at most; each logic layer trains its own copy of them.
+    n_candidate_links : int, default=8
+        Inputs that each side of a neuron may choose from, drawn once at random.
+    n_candidate_gates : int, default=8
+        Gates that a neuron may choose from, at most 16.
+    concatenate_inputs : bool, default=True
+        Whether every logic layer sees the inputs besides the layer before it.
+    initial_sum_logit : float, default=2.0
+        Where the links of the sum start. At 0, as in the paper, all are closed at first.
+    straight_through : {"neuron", "separate"} or None, default="neuron"
+        How gradients pass the discrete choices. "neuron": hard forward, backward as if the whole neuron were soft;
+        "separate": links and gates relaxed one by one; None: soft forward too, the plain relaxation.
+    phases : {"unified", "alternating"}, default="unified"
+        Whether gates and links are trained together, or in turns, epoch by epoch.
+    temperature, temperature_decay, min_temperature : float, default=1.0, 0.98, 0.1
+        The temperature τ of all choices is multiplied by the decay after each epoch, down to the minimum.
+    sum_link_threshold : float, default=0.8
+        A rule enters the sum where its link's probability reaches this.
+    gradient_factor : float, default=1.0
+        Multiplies the gradient behind every threshold and logic layer.
+    loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
+        What is minimised, on the standardised target.
+    quantile : float, default=0.5
+        The quantile to predict where ``loss="quantile"``.
+    learning_rate : float, default=0.01
+        Step of the optimiser Adam.
+    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="cosine"
+        How the learning rate goes over ``max_epochs``.
+    batch_size : int, default=32
+        Rows per step.
+    max_epochs : int, default=200
+        Passes over the data, at most.
+    early_stopping : bool, default=True
+        Whether to stop when the validation loss has not improved for `n_iter_no_change` epochs. Without it all rows
+        are trained on, for all epochs.
+    validation_fraction : float, default=0.15
+        Share of the rows set aside to validate, unless `fit` is given ``X_val`` and ``y_val``.
+    n_iter_no_change : int, default=40
+        Epochs to wait for a better validation loss.
+    n_networks : int, default=1
+        Networks trained from different seeds and pooled into one circuit.
+    refit : {"ridge"} or None, default="ridge"
+        Whether the rules' weights are solved for at the end, on all rows; None keeps those of the network.
+    max_rules : int or None, default=None
+        Rules to keep, at most.
+    categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
+        Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
+    max_categories : int or None, default=32
+        Categories of a column that get a bit of their own; the rest, the less frequent, share one.
+    min_frequency : int, default=1
+        Rows that a category must have for a bit of its own.
+    random_state : int, RandomState or None, default=None
+        Seed of all that is random.
+    n_jobs : int or None, default=None
+        Threads that train networks; None or -1 means one per core. The result does not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar, 2 also tells each better epoch.
+    callbacks : list of callables or None, default=None
+        Called after every epoch with its record (see ``history_``); one that returns True ends the fit.
+
+    Attributes
+    ----------
+    circuit_ : Circuit
+        The model: rules in the user's names and units.
+    history_ : dict of lists
+        Per epoch: network, epoch, training_loss, validation_loss, temperature, learning_rate, open_rules, is_best.
+    n_iter_ : int
+        Epochs that were run, by the network that ran longest.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = DLNRegressor(max_epochs=3, random_state=0).fit(X, y)
+    >>> model.predict(X.iloc[:2]).shape
+    (2,)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "hidden_layer_sizes": ["array-like"],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+        "n_candidate_links": [Interval(Integral, 1, None, closed="left")],
+        "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],
+        "concatenate_inputs": ["boolean"],
+        "initial_sum_logit": [Interval(Real, None, None, closed="neither")],
+        "straight_through": [StrOptions({"neuron", "separate"}), None],
+        "phases": [StrOptions({"unified", "alternating"})],
+        "temperature": [Interval(Real, 0, None, closed="neither")],
+        "temperature_decay": [Interval(Real, 0, 1, closed="right")],
+        "min_temperature": [Interval(Real, 0, None, closed="neither")],
+        "sum_link_threshold": [Interval(Real, 0, 1, closed="neither")],
+        "gradient_factor": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate_schedule": [StrOptions({"constant", "cosine", "warmup_cosine"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_networks": [Interval(Integral, 1, None, closed="left")],
+        "refit": [StrOptions({"ridge"}), None],
+        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "max_categories": [Interval(Integral, 2, None, closed="left"), None],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "callbacks": [list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        hidden_layer_sizes: Sequence[int] = (128, 128, 64),
+        n_thresholds: int = 10,
+        n_candidate_links: int = 8,
+        n_candidate_gates: int = 8,
+        concatenate_inputs: bool = True,
+        initial_sum_logit: float = 2.0,
+        straight_through: Literal["neuron", "separate"] | None = "neuron",
+        phases: Literal["unified", "alternating"] = "unified",
+        temperature: float = 1.0,
+        temperature_decay: float = 0.98,
+        min_temperature: float = 0.1,
+        sum_link_threshold: float = 0.8,
+        gradient_factor: float = 1.0,
+        loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
+        quantile: float = 0.5,
+        learning_rate: float = 0.01,
+        learning_rate_schedule: Schedule = "cosine",
+        batch_size: int = 32,
+        max_epochs: int = 200,
+        early_stopping: bool = True,
+        validation_fraction: float = 0.15,
+        n_iter_no_change: int = 40,
+        n_networks: int = 1,
+        refit: Literal["ridge"] | None = "ridge",
+        max_rules: int | None = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = 32,
+        min_frequency: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callbacks: Sequence[Callback] | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.n_thresholds = n_thresholds
+        self.n_candidate_links = n_candidate_links
+        self.n_candidate_gates = n_candidate_gates
+        self.concatenate_inputs = concatenate_inputs
+        self.initial_sum_logit = initial_sum_logit
+        self.straight_through = straight_through
+        self.phases = phases
+        self.temperature = temperature
+        self.temperature_decay = temperature_decay
+        self.min_temperature = min_temperature
+        self.sum_link_threshold = sum_link_threshold
+        self.gradient_factor = gradient_factor
+        self.loss = loss
+        self.quantile = quantile
+        self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_networks = n_networks
+        self.refit = refit
+        self.max_rules = max_rules
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.min_frequency = min_frequency
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """Return the paper's model: one network, constant learning rate, its own weights.
+
+        >>> DLNRegressor.paper(random_state=0).refit is None
+        True
+        """
+        return cls(**{**PAPER, **changes})
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+        """Learn the rules.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+            NaN, None and null mean missing.
+        y : array-like of shape (n_samples,)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+        X_val, y_val : optional
+            Validation data for early stopping, instead of a share of the rows.
+
+        Returns
+        -------
+        self
+        """
+        table = learn_table(X, self.categorical_features)
+        validate_data(self, X, skip_check_array=True)
+        y = self._check_target(y, table.n_rows, "y")
+        weight = None if sample_weight is None else check_weight(sample_weight, table.n_rows)
+        rows = canonical_rows(table.values, y, weight)
+        encoder = learn_encoder(
+            table.columns,
+            table.values,
+            rows.weight,
+            rows=rows.index,
+            max_categories=self.max_categories,
+            min_frequency=self.min_frequency,
+        )
+        target = Target.of(y[rows.index], rows.weight)
+        outcome = self._train(table, y, rows, encoder, target, self._validation_data(X_val, y_val, table, encoder, target))
+        self.circuit_ = self._assemble(outcome, table, y, rows, encoder, target)
+        self._remember(outcome)
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        used = {literal.column for literal in self.circuit_.literals}
+        table = read_table(X, self.circuit_.columns, only=used)
+        if _get_feature_names(X) is None or not hasattr(self, "feature_names_in_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self.circuit_.evaluate(table.values)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _train(
+        self,
+        table: Table,
+        y: npt.NDArray[np.float64],
+        rows: CanonicalRows,
+        encoder: Encoder,
+        target: Target,
+        validation: Data | None,
+    ) -> Outcome:
+        """Train the networks on the canonical rows."""
+        encoded = encoder.encode(table.values, rows.index)
+        data = _data(encoded.numbers, encoded.bits, y[rows.index], rows.weight, target)
+        if not encoder.scaled and not encoder.bits:
+            return Outcome((), interrupted=False)
+        n_validation = round(self.validation_fraction * len(rows.index))
+        if not self.early_stopping or validation is not None or len(rows.index) < MIN_ROWS_TO_VALIDATE:
+            n_validation = 0
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks)
+        stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
+        task = Task(data, validation, n_validation, self._architecture(), self._plan(stops_early), tuple(seeds.tolist()))
+        with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
+            outcome = train_networks(
+                task, n_threads=_n_threads(self.n_jobs), callbacks=self.callbacks or (), progress=progress
+            )
+        if outcome.interrupted:
+            epochs = [network.best_epoch for network in outcome.networks]
+            message = f"the fit was interrupted; the model is that of the best epochs so far: {epochs}"
+            warnings.warn(message, FitInterruptedWarning, stacklevel=4)
+        return outcome
+
+    def _assemble(
+        self,
+        outcome: Outcome,
+        table: Table,
+        y: npt.NDArray[np.float64],
+        rows: CanonicalRows,
+        encoder: Encoder,
+        target: Target,
+    ) -> Circuit:
+        """Freeze the networks into one circuit, with weights solved for unless those of the network are wanted."""
+        circuits = [
+            discretize(
+                trained.network,
+                temperature=trained.temperature,
+                sum_threshold=self.sum_link_threshold,
+                encoder=encoder,
+                values=table.values,
+                rows=rows.index,
+                target=target,
+            )
+            for trained in outcome.networks
+        ]
+        if self.refit is None and len(circuits) == 1:
+            return circuits[0]
+        builder, signals = pool(table.columns, circuits)
+        step = 10.0**-target.decimals
+        pooled = builder.circuit(0.0, [(signal, step) for signal in signals], decimals=target.decimals)
+        fires = pooled.rule_values([column[rows.index] for column in table.values])
+        kept = distinct(fires)
+        intercept, weights = solve_weights(
+            np.array([fires[k] for k in kept], dtype=np.bool_).reshape(len(kept), len(rows.index)),
+            y[rows.index],
+            rows.weight,
+            loss=self.loss,
+            quantile=self.quantile,
+        )
+        return builder.circuit(
+            intercept, [(signals[k], float(w)) for k, w in zip(kept, weights, strict=True)], decimals=target.decimals
+        )
+
+    def _remember(self, outcome: Outcome) -> None:
+        epochs = [asdict(epoch) for network in outcome.networks for epoch in network.epochs]
+        names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
+        self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
+        self.n_iter_ = max((len(network.epochs) for network in outcome.networks), default=0)
+
+    def _validation_data(
+        self, X_val: Any, y_val: Any, table: Table, encoder: Encoder, target: Target
+    ) -> Data | None:
+        if (X_val is None) != (y_val is None):
+            given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+            message = f"{given} was given without {missing}: validation data needs both"
+            raise ValueError(message)
+        if X_val is None:
+            return None
+        validation = read_table(X_val, table.columns)
+        y_val = self._check_target(y_val, validation.n_rows, "y_val")
+        encoded = encoder.encode(validation.values)
+        return _data(encoded.numbers, encoded.bits, y_val, np.ones(validation.n_rows), target)
+
+    @staticmethod
+    def _check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
+        if y is None:
+            message = "requires y to be passed, but the target y is None"
+            raise ValueError(message)
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
+        y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
+        if len(y) != n_rows:
+            message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
+            raise ValueError(message)
+        return np.asarray(y + 0.0)
+
+    def _architecture(self) -> Architecture:
+        sizes = tuple(self.hidden_layer_sizes)
+        if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
+            message = f"hidden_layer_sizes must hold at least one positive whole number, got {self.hidden_layer_sizes!r}"
+            raise ValueError(message)
+        return Architecture(
+            tuple(int(size) for size in sizes),
+            self.n_thresholds,
+            self.n_candidate_links,
+            self.n_candidate_gates,
+            self.concatenate_inputs,
+            self.initial_sum_logit,
+        )
+
+    def _plan(self, stops_early: bool) -> Plan:  # noqa: FBT001 (internal)
+        return Plan(
+            straight_through=self.straight_through,
+            phases=self.phases,
+            temperature=self.temperature,
+            temperature_decay=self.temperature_decay,
+            min_temperature=self.min_temperature,
+            sum_link_threshold=self.sum_link_threshold,
+            gradient_factor=self.gradient_factor,
+            loss=self.loss,
+            quantile=self.quantile,
+            learning_rate=self.learning_rate,
+            learning_rate_schedule=self.learning_rate_schedule,
+            batch_size=self.batch_size,
+            max_epochs=self.max_epochs,
+            patience=self.n_iter_no_change if stops_early else None,
+        )
+
+
+#: How the paper's model differs from our defaults.
+PAPER: dict[str, Any] = {
+    "hidden_layer_sizes": (128, 128, 64),
+    "n_thresholds": 10,
+    "initial_sum_logit": 0.0,
+    "straight_through": "separate",
+    "learning_rate": 0.02,
+    "learning_rate_schedule": "constant",
+    "max_epochs": 1000,
+    "n_iter_no_change": 200,
+    "n_networks": 1,
+    "refit": None,
+    "max_rules": None,
+    "max_categories": None,
+    "min_frequency": 1,
+}
+
+
+def _data(
+    numbers: npt.NDArray[np.float32],
+    bits: npt.NDArray[np.float32],
+    y: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64],
+    target: Target,
+) -> Data:
+    """Return what the kernels train on: the target standardised, weights of mean one."""
+    standardised = ((y - target.mean) / target.spread).astype(np.float32)
+    return Data(numbers, bits, standardised, (weight / weight.mean()).astype(np.float32))
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    cores = os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)

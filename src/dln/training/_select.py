@@ -1,0 +1,117 @@
+"""From the rules of one or several networks to the rules of the model: pooling and refitting.
+
+The sum of networks is a network: their rules are pooled into one circuit. The last layer is linear in the rules, so
+its weights are solved for, not searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._builder import CircuitBuilder, Signal, add_circuit
+from dln._circuit import Bits, Circuit, Column
+
+Floats = npt.NDArray[np.float64]
+
+#: Ridge penalties that are tried, as shares of the mean square of a column.
+_PENALTIES: Final = 10.0 ** np.arange(-6.0, 1.5, 0.5)
+#: Rounds of reweighting for losses other than the square, and the share of the spread below which a residual is zero.
+_ROUNDS: Final = 50
+_ZERO_RESIDUAL: Final = 1e-4
+
+
+def pool(columns: tuple[Column, ...], circuits: Sequence[Circuit]) -> tuple[CircuitBuilder, list[Signal]]:
+    """Return a builder that holds all circuits' gates, shared where equal, and the signals of their rules, once each."""
+    builder = CircuitBuilder(columns)
+    signals: dict[int, Signal] = {}
+    for circuit in circuits:
+        for signal in add_circuit(builder, circuit):
+            if signal.node >= 0:
+                signals.setdefault(signal.node, Signal(signal.node))
+    return builder, list(signals.values())
+
+
+def distinct(rules: Sequence[Bits]) -> list[int]:
+    """Return the places of rules that differ on the data: no constants, no second of equal or opposite ones."""
+    seen: set[bytes] = set()
+    kept = []
+    for place, fires in enumerate(rules):
+        packed = np.packbits(fires ^ fires[:1])  # starts with 0: a rule and its opposite look the same
+        key = packed.tobytes()
+        if packed.any() and key not in seen:
+            seen.add(key)
+            kept.append(place)
+    return kept
+
+
+def solve_weights(
+    rules: npt.NDArray[np.bool_], y: Floats, weight: Floats, *, loss: str = "squared_error", quantile: float = 0.5
+) -> tuple[float, Floats]:
+    """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
+
+    Ridge regression, with the penalty chosen by generalised cross-validation; for other losses than the square, the
+    same reweighted until it settles.
+    """
+    fires = rules.astype(np.float64)
+    weight = weight / weight.mean()
+    penalty, intercept, coefficients = _ridge_by_cross_validation(fires, y, weight)
+    if loss == "squared_error":
+        return intercept, coefficients
+    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
+    for _ in range(_ROUNDS):
+        residual = y - intercept - coefficients @ fires
+        pull = weight * _pull(residual, spread, loss, quantile)
+        intercept, coefficients = _ridge(fires, y, pull / pull.mean(), penalty)
+    return intercept, coefficients
+
+
+def _pull(residual: Floats, spread: float, loss: str, quantile: float) -> Floats:
+    """Return the weights under which least squares has the gradient of the loss."""
+    size = np.maximum(np.abs(residual), _ZERO_RESIDUAL * spread)
+    if loss == "huber":
+        return np.minimum(1.0, spread / size)
+    if loss == "quantile":
+        return np.where(residual > 0, quantile, 1.0 - quantile) / size
+    return np.asarray(1.0 / size)
+
+
+def _centred(fires: Floats, y: Floats, weight: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """Return means, and the weighted Gram matrix and right side of the centred problem."""
+    share = weight / weight.sum()
+    means = fires @ share
+    y_mean = float(y @ share)
+    weighted = fires * weight
+    gram = weighted @ fires.T - np.outer(means, means) * weight.sum()
+    right = weighted @ (y - y_mean) - means * float(weight @ (y - y_mean))
+    return means, y_mean, gram, right
+
+
+def _ridge(fires: Floats, y: Floats, weight: Floats, penalty: float) -> tuple[float, Floats]:
+    means, y_mean, gram, right = _centred(fires, y, weight)
+    coefficients: Floats = np.linalg.solve(gram + penalty * np.eye(len(gram)), right)
+    return y_mean - float(coefficients @ means), coefficients
+
+
+def _ridge_by_cross_validation(fires: Floats, y: Floats, weight: Floats) -> tuple[float, float, Floats]:
+    """Return the penalty, intercept and weights with the least generalised cross-validation error."""
+    means, y_mean, gram, right = _centred(fires, y, weight)
+    n = float(len(y))
+    values, vectors = np.linalg.eigh(gram)
+    values = np.maximum(values, 0.0)
+    projected = vectors.T @ right
+    total = float(weight @ (y - y_mean) ** 2)
+    scale = max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(np.float64).tiny)
+    best = (np.inf, 0.0)
+    for penalty in _PENALTIES * scale:
+        shrunk = projected / (values + penalty)
+        residual = total - 2 * float(shrunk @ projected) + float(shrunk**2 @ values)
+        freedom = n - 1.0 - float((values / (values + penalty)).sum())
+        if freedom > 0:
+            best = min(best, (max(residual, 0.0) / freedom**2, penalty))
+    penalty = best[1] or float(_PENALTIES[-1] * scale)
+    coefficients = vectors @ (projected / (values + penalty))
+    return penalty, y_mean - float(coefficients @ means), coefficients
