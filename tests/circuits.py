@@ -163,10 +163,7 @@ def layered_circuit(
         start = len(tests) + len(gates)
         for _ in range(width):
             # Half the inputs come from the layer below, half from the literals, as the concatenated network has it.
-            a, b = (
-                int(rng.choice(previous if previous and rng.random() < 0.7 else choices))
-                for _ in range(2)
-            )
+            a, b = (int(rng.choice(previous if previous and rng.random() < 0.7 else choices)) for _ in range(2))
             gates.append(Gate(int(rng.choice(np.array(kinds))), a, b))
         previous = list(range(start, start + width))
     nodes = rng.choice(previous, n_rules, replace=n_rules > len(previous))

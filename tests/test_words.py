@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from circuits import circuits
+from circuits import circuits, every_case
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, on_grid
 from dln._gates import AND, GATES, NAND, NOT_A, OR, XNOR, XOR, A
 from dln._words import (
@@ -127,8 +127,11 @@ def test_literals():
         ([Gate(XOR, 0, 1)], "exactly one of (p > 0; q > 0)"),
         ([Gate(XNOR, 0, 1)], "both or neither of (p > 0; q > 0)"),
         ([Gate(AND, 0, 1), Gate(AND, 4, 2)], "p > 0 and q > 0 and r > 0"),
-        ([Gate(AND, 0, 1), Gate(OR, 4, 2)], "(p > 0 and q > 0) or r > 0"),
-        ([Gate(OR, 0, 1), Gate(NAND, 4, 2)], "not (p > 0 or q > 0) or not r > 0"),
+        ([Gate(AND, 0, 1), Gate(OR, 4, 2)], "r > 0 or (p > 0 and q > 0)"),
+        ([Gate(OR, 0, 1), Gate(NAND, 4, 2)], "not r > 0 or (not p > 0 and not q > 0)"),
+        ([Gate(XOR, 0, 1), Gate(XOR, 4, 2)], "an odd number of (p > 0; q > 0; r > 0)"),
+        ([Gate(XOR, 0, 1), Gate(XNOR, 4, 2)], "an even number of (p > 0; q > 0; r > 0)"),
+        ([Gate(XOR, 0, 1), Gate(XOR, 4, 1)], "p > 0"),
         ([Gate(0, 0, 1)], "never"),
         ([Gate(15, 0, 1)], "always"),
     ],
@@ -141,14 +144,38 @@ def test_gates(gates, text):
 def in_python(text):
     """Return the words as a Python expression."""
     for words, python in {
-        "exactly one of (": "exactly_one(",
-        "both or neither of (": "not exactly_one(",
+        "exactly one of (": "odd(",
+        "both or neither of (": "not odd(",
+        "an odd number of (": "odd(",
+        "an even number of (": "not odd(",
         "; ": ", ",
         "always": "True",
         "never": "False",
+        "is not missing": "!= None",
+        "is missing": "== None",
+        " = ": " == ",
+        "≠": "!=",
+        "≤": "<=",
     }.items():
         text = text.replace(words, python)
     return text
+
+
+class Missing(float):
+    """A missing number or category as the words see it: in no range, equal to nothing but None."""
+
+    def __eq__(self, other):
+        return other is None
+
+    def __ne__(self, other):
+        return other is not None
+
+    __hash__ = float.__hash__
+
+
+def odd(*parts):
+    """Return whether an odd number of the parts hold."""
+    return sum(map(bool, parts)) % 2 == 1
 
 
 @given(st.data())
@@ -163,7 +190,7 @@ def test_words_mean_what_the_circuit_computes(data):
     expression = compile(in_python(last_text(circuit)), "words", "eval")
     for row, value in enumerate(circuit.node_values(table)[-1]):
         names = {letter: column[row] for letter, column in zip(LETTERS, table, strict=True)}
-        assert eval(expression, {"exactly_one": lambda a, b: a != b}, names) == value  # noqa: S307 (our own words)
+        assert eval(expression, {"odd": odd}, names) == value  # noqa: S307 (our own words)
 
 
 def test_long_rules_are_told_by_their_size():
@@ -171,7 +198,56 @@ def test_long_rules_are_told_by_their_size():
     doubling = logic(*(Gate(AND, node, node) for node in range(7)), n_literals=1)
     assert last_text(doubling) == f"a rule of {2**7} literals"
     assert MAX_LITERALS_IN_TEXT < 2**7
-    assert last_text(logic(*(Gate(AND, node, node) for node in range(6)), n_literals=1)).count("p") == 2**6
+    assert last_text(logic(*(Gate(AND, node, node) for node in range(6)), n_literals=1)) == "p > 0"
+
+
+@given(circuits(max_columns=3, max_gates=8, max_rules=3))
+def test_words_mean_what_is_computed_for_every_input(circuit):
+    """Intervals, sets, missing and unknown values: read as Python, the words give the circuit's value in every case."""
+    names = [f"column{i}" for i in range(len(circuit.columns))]
+    columns = tuple(
+        Column(name, None if c.categories is None else tuple(f"v{i}" for i in range(len(c.categories))))
+        for name, c in zip(names, circuit.columns, strict=True)
+    )
+    circuit = Circuit(columns, circuit.literals, circuit.gates, circuit.rules, circuit.intercept, circuit.decimals)
+    table = every_case(circuit, max_rows=200)
+    for rule, fires in zip(circuit.rules, circuit.rule_values(table), strict=True):
+        text = node_text(circuit, rule.node)
+        if text.startswith("a rule of"):
+            continue
+        expression = compile(in_python(text), "words", "eval")
+        for row, value in enumerate(fires):
+            values = {}
+            for column, cells in zip(columns, table, strict=True):
+                cell = cells[row]
+                if column.categories is None:
+                    values[column.name] = Missing("nan") if np.isnan(cell) else cell
+                else:
+                    values[column.name] = {-1: Missing("nan"), -2: "unheard of"}.get(cell, f"v{cell}")
+            assert eval(expression, {"odd": odd}, values) == value  # noqa: S307 (our own words)
+
+
+@pytest.mark.parametrize(
+    ("literals", "gates", "text"),
+    [
+        ([Above(0, 18.0), Above(0, 47.5)], [Gate(2, 0, 1)], "18 < age ≤ 47.5"),
+        ([Above(0, 18.0), Above(0, 47.5)], [Gate(XOR, 0, 1)], "18 < age ≤ 47.5"),
+        ([Above(0, 18.0), Above(0, 47.5)], [Gate(XNOR, 0, 1)], "not 18 < age ≤ 47.5"),
+        ([Above(0, 18.0), IsMissing(0)], [Gate(8, 0, 1)], "age ≤ 18"),
+        ([Above(0, 18.0), IsMissing(0)], [Gate(OR, 0, 1)], "age > 18 or age is missing"),
+        ([Above(0, 18.0), IsMissing(0), IsMissing(1)], [Gate(OR, 0, 1), Gate(AND, 3, 2)],
+         "(age > 18 or age is missing) and c is missing"),
+        ([IsIn(1, (0,)), IsIn(1, (2,))], [Gate(OR, 0, 1)], 'c in {"a", "d"}'),
+        ([IsIn(1, (0,)), IsIn(1, (2,))], [Gate(8, 0, 1)], 'c not in {"a", "d"}'),
+        ([IsIn(1, (0,))], [Gate(NOT_A, 0, 0)], 'c ≠ "a"'),
+        ([IsMissing(0)], [Gate(NOT_A, 0, 0)], "age is not missing"),
+        ([Above(0, 1.0), Above(0, 2.0), Above(0, 3.0)], [Gate(XOR, 0, 1), Gate(XOR, 3, 2)], "1 < age ≤ 2 or age > 3"),
+    ],
+)  # fmt: skip
+def test_conditions_on_one_column_read_as_one(literals, gates, text):
+    """Intervals, sets and missing values are said once per column, and exactly."""
+    columns = (Column("age"), Column("c", ("a", "b", "d")))
+    assert last_text(Circuit(columns, tuple(literals), tuple(gates), (), 0.0, 0)) == text
 
 
 def test_the_strongest_rule_comes_first():

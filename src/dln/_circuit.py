@@ -146,6 +146,24 @@ class Circuit:
             nodes.append(np.where(a, np.where(b, t11, t10), np.where(b, t01, t00)).astype(np.bool_))
         return nodes
 
+    def simplify(self) -> Circuit:
+        """Return a circuit with the same predictions on every input that costs no more and reads no longer."""
+        from dln._simplify import simplify
+
+        return simplify(self)
+
+    def to_sympy(self) -> Any:
+        """Return the circuit as a SymPy expression: intercept, and weights on Piecewise conditions."""
+        from dln._symbols import to_sympy
+
+        return to_sympy(self)
+
+    def to_latex(self, target: str = "prediction") -> str:
+        """Return the circuit as a LaTeX formula, one rule per line."""
+        from dln._symbols import to_latex
+
+        return to_latex(self, target)
+
     def grid(self, weight: float) -> int:
         """Return the weight as a whole number of grid steps of ``10**-decimals``."""
         return to_grid(weight, self.decimals)

@@ -124,7 +124,11 @@ class CircuitCost:
         rows = (
             ("thresholds", f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)", self.thresholds),
             ("categories", f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)", self.categories),
-            ("gates", f"{self.n_gates - self.n_xor_gates} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)", self.gates),
+            (
+                "gates",
+                f"{self.n_gates - self.n_xor_gates} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)",
+                self.gates,
+            ),
             ("rules", f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)", self.rules),
             ("total", f"logic operations, reading {self.reading!r}", self.total),
         )

@@ -6,12 +6,10 @@ import json
 from typing import Final
 
 from dln._circuit import Above, Category, Circuit, Column, IsIn, Literal
-from dln._gates import AND, GATES, NOT_A, NOT_B, OR, XNOR, XOR, A, B, complement
+from dln._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 
 #: A rule of more literals than this is told by its size: nobody reads further, and shared gates can make text explode.
 MAX_LITERALS_IN_TEXT: Final = 64
-_AND_FORMS: Final = {1: ("", ""), 2: ("", "not "), 4: ("not ", ""), 8: ("not ", "not ")}
-_OR_FORMS: Final = {7: ("", ""), 11: ("", "not "), 13: ("not ", ""), 14: ("not ", "not ")}
 
 
 def number_text(value: float) -> str:
@@ -65,54 +63,102 @@ def literal_text(literal: Literal, columns: tuple[Column, ...]) -> str:
 
 
 def node_text(circuit: Circuit, node: int) -> str:
-    """Return a literal or gate in words, with as few parentheses as its meaning needs."""
-    sizes = node_sizes(circuit)
-    if sizes[node] > MAX_LITERALS_IN_TEXT:
-        return f"a rule of {sizes[node]} literals"
-    return _text(circuit, node)
+    """Return a literal or gate in words, with as few parentheses as its meaning needs.
+
+    What is printed is exact for every input. ``not x > 3`` holds for a missing x, ``x ≤ 3`` does not; ``c ≠ "a"`` and
+    ``c not in {"a", "b"}`` hold for a missing or unknown c.
+    """
+    size = node_sizes(circuit)[node]
+    if size > MAX_LITERALS_IN_TEXT:
+        return f"a rule of {size} literals"
+    return formula_text(formula(circuit, node), circuit.columns)
 
 
 def node_sizes(circuit: Circuit) -> list[int]:
-    """Return for every node how many literals its text would name."""
+    """Return for every node how many literals it names when written out."""
     sizes = [1] * len(circuit.literals)
     for gate in circuit.gates:
         sizes.append(sizes[gate.a] + sizes[gate.b])
     return sizes
 
 
-def _text(circuit: Circuit, node: int) -> str:
-    n_literals = len(circuit.literals)
-    if node < n_literals:
-        return literal_text(circuit.literals[node], circuit.columns)
-    gate = circuit.gates[node - n_literals]
-    kind = gate.kind
-    if kind in {A, B}:
-        return _text(circuit, gate.a if kind == A else gate.b)
-    if kind in {NOT_A, NOT_B}:
-        return _side(circuit, gate.a if kind == NOT_A else gate.b, "not ", AND)
-    if kind in _AND_FORMS:
-        return " and ".join(_side(circuit, n, p, AND) for n, p in zip((gate.a, gate.b), _AND_FORMS[kind], strict=True))
-    if kind in _OR_FORMS:
-        return " or ".join(_side(circuit, n, p, OR) for n, p in zip((gate.a, gate.b), _OR_FORMS[kind], strict=True))
-    if kind in {XOR, XNOR}:
-        words = "exactly one of" if kind == XOR else "both or neither of"
-        return f"{words} ({_text(circuit, gate.a)}; {_text(circuit, gate.b)})"
-    return "always" if GATES[kind].index == complement(0) else "never"
+def formula_text(said: Formula, columns: tuple[Column, ...]) -> str:
+    """Return a formula in words."""
+    return _text(said, columns)[0]
 
 
-def _side(circuit: Circuit, node: int, prefix: str, parent: int) -> str:
-    return prefix + _inner(circuit, node, parent if not prefix else -1)
+def _text(said: Formula, columns: tuple[Column, ...]) -> tuple[str, str]:
+    """Return the words, and the word that joins them at the top ("" if nothing does)."""
+    match said:
+        case bool():
+            return ("always" if said else "never"), ""
+        case NumberCondition():
+            return _joined(number_pieces(said, name_text(columns[said.column].name)), "or")
+        case CategoryCondition():
+            return _category(said, columns[said.column])
+        case AllOf(parts) | AnyOf(parts):
+            word = "and" if isinstance(said, AllOf) else "or"
+            return f" {word} ".join(_inside(part, columns, word) for part in parts), word
+        case OddOf(parts, even):
+            inner = "; ".join(_text(part, columns)[0] for part in parts)
+            exact = ("both or neither" if even else "exactly one") if len(parts) == 2 else ""  # noqa: PLR2004 (a pair)
+            return f"{exact or ('an even number' if even else 'an odd number')} of ({inner})", ""
 
 
-def _inner(circuit: Circuit, node: int, parent: int) -> str:
-    """Return the text of an input, in parentheses unless it is a literal or a gate of the parent's kind."""
-    text = _text(circuit, node)
-    n_literals = len(circuit.literals)
-    if node < n_literals:
-        return text
-    kind = circuit.gates[node - n_literals].kind
-    same = (parent == AND and kind in _AND_FORMS) or (parent == OR and kind in _OR_FORMS)
-    return text if same or kind in {XOR, XNOR} else f"({text})"
+def _inside(said: Formula, columns: tuple[Column, ...], word: str) -> str:
+    text, joint = _text(said, columns)
+    return f"({text})" if joint and joint != word else text
+
+
+def _joined(pieces: list[str], word: str) -> tuple[str, str]:
+    return f" {word} ".join(pieces), word if len(pieces) > 1 else ""
+
+
+def number_pieces(said: NumberCondition, name: str) -> list[str]:
+    """Return texts of which one holds wherever the condition does: intervals, "not" an interval, "is missing".
+
+    >>> number_pieces(NumberCondition(0, ends=(18.0, 47.5), low=False, missing=False), "age")
+    ['18 < age ≤ 47.5']
+    >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=True), "age")
+    ['not age > 47.5']
+    """
+    if not said.ends and said.low:
+        return [f"{name} is not missing"] if not said.missing else ["always"]
+    if said.low and said.missing and len(said.ends) <= 2:  # noqa: PLR2004 (two ends make one interval)
+        return ["not " + _intervals(said.ends, low=False, name=name)[0]]
+    missing = [f"{name} is missing"] if said.missing else []
+    return (_intervals(said.ends, low=said.low, name=name) + missing) or ["never"]
+
+
+def _intervals(ends: tuple[float, ...], *, low: bool, name: str) -> list[str]:
+    edges = [None, *ends] if low else list(ends)
+    edges += [None] if len(edges) % 2 else []
+    pieces = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        if start is None:
+            pieces.append(f"{name} ≤ {number_text(end or 0.0)}")
+        elif end is None:
+            pieces.append(f"{name} > {number_text(start)}")
+        else:
+            pieces.append(f"{number_text(start)} < {name} ≤ {number_text(end)}")
+    return pieces
+
+
+def _category(said: CategoryCondition, column: Column) -> tuple[str, str]:
+    assert column.categories is not None  # noqa: S101 (the circuit was validated)
+    name = name_text(column.name)
+    values = [category_text(column.categories[code]) for code in said.codes]
+    if not values:
+        return f"{name} is missing" if said.missing else f"{name} is not missing", ""
+    if len(values) == 1:
+        text = f"{name} {'≠' if said.other else '='} {values[0]}"
+    else:
+        text = f"{name} {'not in' if said.other else 'in'} {{{', '.join(values)}}}"
+    if said.missing == said.other:
+        return text, ""
+    if said.missing:
+        return f"{text} or {name} is missing", "or"
+    return f"{text} and {name} is not missing", "and"
 
 
 def circuit_text(circuit: Circuit, target: str = "prediction") -> str:

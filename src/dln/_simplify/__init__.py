@@ -77,7 +77,9 @@ def _measure(circuit: Circuit) -> tuple[int, ...]:
     sizes = [1] * len(circuit.literals)
     for gate in circuit.gates:
         sizes.append(sizes[gate.a] + sizes[gate.b])
-    negations = sum(GATES[gate.kind].truth[0] + (GATES[gate.kind].cost == 1) * _negated_inputs(gate.kind) for gate in circuit.gates)
+    negations = sum(
+        GATES[gate.kind].truth[0] + (GATES[gate.kind].cost == 1) * _negated_inputs(gate.kind) for gate in circuit.gates
+    )
     length = sum(sizes[rule.node] for rule in circuit.rules)
     return cost.total, length, len(circuit.gates), len(circuit.literals), negations
 

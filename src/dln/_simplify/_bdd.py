@@ -64,7 +64,9 @@ class Diagrams:
             variable = min(self._variable[test], self._variable[high], self._variable[low])
             parts = [self._split(node, variable) for node in key]
             found = self._known[key] = self.node(
-                variable, self.choose(parts[0][0], parts[1][0], parts[2][0]), self.choose(parts[0][1], parts[1][1], parts[2][1])
+                variable,
+                self.choose(parts[0][0], parts[1][0], parts[2][0]),
+                self.choose(parts[0][1], parts[1][1], parts[2][1]),
             )
         return found
 

@@ -17,10 +17,12 @@ _ORDERS: Final = 3
 Cube = tuple[tuple[int, ...], ...]
 
 
-def cover(table: npt.NDArray[np.bool_]) -> list[Cube]:
+def cover(table: npt.NDArray[np.bool_], most: int) -> list[Cube] | None:
     """Return products that together are the table: for each axis of a product, the classes it admits.
 
-    >>> cover(np.array([[False, True], [True, True]]))
+    None where that takes more than `most`.
+
+    >>> cover(np.array([[False, True], [True, True]]), 4)
     [((0, 1), (1,)), ((1,), (0, 1))]
     """
     sizes = table.shape
@@ -31,6 +33,8 @@ def cover(table: npt.NDArray[np.bool_]) -> list[Cube]:
     rows: list[int] = []
     left = ones
     while left:
+        if len(cubes) == most:
+            return None
         seed = np.unravel_index((left & -left).bit_length() - 1, sizes)
         grown = [_grow([int(j) for j in seed], order, masks, zeros) for order in _axis_orders(len(sizes))]
         cube, held = max(grown, key=lambda pair: ((pair[1] & left).bit_count(), sum(map(len, pair[0]))))

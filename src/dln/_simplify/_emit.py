@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from dln._circuit import LARGEST_SUM, Above, Circuit, Column, Gate, IsIn, Literal, Rule, from_grid
+from dln._gates import A_AND_NOT_B, NOT_A_AND_B, OR
 from dln._gates import AND as AND_GATE
-from dln._gates import NOT_A_AND_B, OR, A_AND_NOT_B
 from dln._gates import XOR as XOR_GATE
 from dln._simplify._graph import AND, Graph
 
@@ -73,7 +73,7 @@ def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
 
 
 def unmerged(graph: Graph, edges: Sequence[int], columns: tuple[Column, ...]) -> tuple[Circuit, list[int]]:
-    """Return a circuit with the nodes under all edges, and per edge ``2 * node + negated``, or -1 and -2 for 0 and 1."""
+    """Return a circuit with the nodes under all edges; per edge ``2 * node + negated``, or -1 (never), -2 (always)."""
     emitted = Emitted(graph, edges)
     places = [
         -1 - edge if edge <= 1 else 2 * emitted.place[edge >> 1] + ((edge & 1) ^ emitted.negated[edge >> 1])

@@ -286,7 +286,9 @@ class Graph:
                 return None
             if apart(first, second):
                 return self.either(a, b)
-            return self.both(a ^ 1, b) if within(first, second) else self.both(a, b ^ 1) if within(second, first) else None
+            return (
+                self.both(a ^ 1, b) if within(first, second) else self.both(a, b ^ 1) if within(second, first) else None
+            )
         for x, y, kind in ((a, b, kind_b), (b, a, kind_a)):
             if kind < AND:
                 continue

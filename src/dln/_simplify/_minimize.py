@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._simplify._cover import cover
+from dln._simplify._cover import Cube, cover
 from dln._simplify._domain import Axis, CategoryAxis, EdgeAxis, NumberAxis
 from dln._simplify._graph import FALSE_EDGE, TRUE_EDGE, Graph
 from dln._simplify._indicator import indicator, indicator_terms
@@ -25,7 +25,11 @@ Table = npt.NDArray[np.bool_]
 #: Up to this many rows, three columns at a time are tried; pairs are tried always.
 _TRIPLES_UP_TO: Final = 512
 #: Up to this many rows, a table that resists is also split on each of its columns.
-_SPLITS_UP_TO: Final = 64
+_SPLITS_UP_TO: Final = 32
+
+
+class TooManyProductsError(Exception):
+    """A table would take more products than the gates it came from are worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ def merge_equal(table: Table, variables: list[Variable]) -> tuple[Table, list[Va
     kept: list[Variable] = []
     axis = 0
     for variable in variables:
-        slices = [np.ascontiguousarray(part).tobytes() for part in np.moveaxis(table, axis, 0)]
+        slices = [np.ascontiguousarray(part).tobytes() for part in table.swapaxes(0, axis)]
         first: dict[bytes, int] = {}
         classes: list[int] = []
         for i, content in enumerate(slices):
@@ -70,13 +74,17 @@ def merge_equal(table: Table, variables: list[Variable]) -> tuple[Table, list[Va
             else:
                 classes[j] |= variable.classes[i]
         if len(classes) == 1:
-            table = table.take(0, axis=axis)
+            table = _slice(table, axis, 0)
             continue
         if len(classes) < len(slices):
             table = table.take([slices.index(content) for content in first], axis=axis)
         kept.append(Variable(variable.axis, tuple(classes)))
         axis += 1
     return table, kept
+
+
+def _slice(table: Table, axis: int, index: int) -> Table:
+    return np.asarray(table.take(index, axis=axis))
 
 
 def narrow(table: Table, variables: list[Variable]) -> tuple[Table, list[Variable]]:
@@ -114,27 +122,29 @@ def _narrow_axis(variable: Variable) -> tuple[Axis, list[int]]:
     return narrowed, [sum(1 << b for b, j in enumerate(kept) if j == i) for i in range(len(variable.classes))]
 
 
-def synthesize(graph: Graph, table: Table, variables: list[Variable]) -> int:
-    """Return an edge of the graph with this truth table."""
+def synthesize(graph: Graph, table: Table, variables: list[Variable], most: int) -> int:
+    """Return an edge of the graph with this truth table.
+
+    `TooManyProductsError` where a part that cannot be taken apart needs more than `most` products.
+    """
     table, variables = merge_equal(table, variables)
     if not variables:
         return TRUE_EDGE if table else FALSE_EDGE
     if len(variables) == 1:
         return variables[0].where(graph, np.flatnonzero(table).tolist())
-    outside = _take_from_outside(graph, table, variables)
+    outside = _take_from_outside(graph, table, variables, most)
     if outside is not None:
         return outside
-    inside = _take_from_inside(graph, table, variables)
+    inside = _take_from_inside(graph, table, variables, most)
     if inside is not None:
-        return synthesize(graph, *inside)
-    return _hard_table(graph, table, variables)
+        return synthesize(graph, *inside, most)
+    return _hard_table(graph, table, variables, most)
 
 
-def _take_from_outside(graph: Graph, table: Table, variables: list[Variable]) -> int | None:
+def _take_from_outside(graph: Graph, table: Table, variables: list[Variable], most: int) -> int | None:
     """Return the edge if the table is a literal (or set of blocks) AND, OR or XOR the rest; else None."""
     for i, variable in enumerate(variables):
-        slices = np.moveaxis(table, i, 0)
-        flat = slices.reshape(len(slices), -1)
+        flat = table.swapaxes(0, i).reshape(table.shape[i], -1)
         full, empty = flat.all(axis=1), ~flat.any(axis=1)
         for constant, join in ((empty, graph.both), (full, graph.either)):
             if constant.any():
@@ -143,17 +153,17 @@ def _take_from_outside(graph: Graph, table: Table, variables: list[Variable]) ->
                 # Outside the rest the remainder may be anything, so those blocks leave the variable.
                 left = Variable(variable.axis, tuple(variable.classes[j] for j in rest))
                 remainder = synthesize(
-                    graph, table.take(rest, axis=i), [*variables[:i], left, *variables[i + 1 :]]
+                    graph, table.take(rest, axis=i), [*variables[:i], left, *variables[i + 1 :]], most
                 )
                 return join(variable.where(graph, chosen), remainder)
-        if len(slices) == 2 and np.array_equal(flat[0], ~flat[1]):  # noqa: PLR2004 (two classes: a bit)
-            remainder = synthesize(graph, slices[0], variables[:i] + variables[i + 1 :])
+        if len(flat) == 2 and (flat[0] != flat[1]).all():  # noqa: PLR2004 (two classes: a bit)
+            remainder = synthesize(graph, _slice(table, i, 0), variables[:i] + variables[i + 1 :], most)
             return graph.differ(variable.where(graph, [1]), remainder)
     return None
 
 
 def _take_from_inside(
-    graph: Graph, table: Table, variables: list[Variable]
+    graph: Graph, table: Table, variables: list[Variable], most: int
 ) -> tuple[Table, list[Variable]] | None:
     """Return the table with some variables replaced by the one bit through which they matter; else None."""
     for size in (2, 3):
@@ -167,37 +177,42 @@ def _take_from_inside(
             others = rows[differs]
             if (others != others[0]).any():
                 continue
-            bit = synthesize(graph, differs.reshape(shape), [variables[i] for i in group])
+            bit = synthesize(graph, differs.reshape(shape), [variables[i] for i in group], most)
             smaller = np.stack([rows[0], others[0]]).reshape([2, *(table.shape[i] for i in rest)])
             return smaller, [Variable(EdgeAxis(bit), (1, 2)), *(variables[i] for i in rest)]
     return None
 
 
-def _hard_table(graph: Graph, table: Table, variables: list[Variable]) -> int:
+def _hard_table(graph: Graph, table: Table, variables: list[Variable], most: int) -> int:
     """Return the cheapest edge found for a table that cannot be taken apart."""
-    edges = [_sum_of_products(graph, table, variables), _sum_of_products(graph, ~table, variables) ^ 1]
+    edges = []
+    for negated, side in enumerate((table, ~table)):
+        products = cover(side, most)
+        if products is not None:
+            edges.append(_sum_of_products(graph, products, variables) ^ negated)
     if table.size <= _SPLITS_UP_TO:
         for i, variable in enumerate(variables):
-            slices = np.moveaxis(table, i, 0)
-            if len(slices) == 2:  # noqa: PLR2004 (two classes: a bit)
+            if table.shape[i] == 2:  # noqa: PLR2004 (two classes: a bit)
                 rest = variables[:i] + variables[i + 1 :]
                 test = variable.where(graph, [1])
-                low, high = synthesize(graph, slices[0], rest), synthesize(graph, slices[1], rest)
+                low, high = (synthesize(graph, _slice(table, i, j), rest, most) for j in (0, 1))
                 edges.append(graph.either(graph.both(test, high), graph.both(test ^ 1, low)))
+    if not edges:
+        raise TooManyProductsError
     return min(edges, key=lambda edge: (cone_cost(graph, edge), graph.size[edge >> 1], edge))
 
 
-def _sum_of_products(graph: Graph, table: Table, variables: list[Variable]) -> int:
-    products = [
+def _sum_of_products(graph: Graph, products: list[Cube], variables: list[Variable]) -> int:
+    terms = [
         frozenset(
             term
             for variable, chosen in zip(variables, cube, strict=True)
             if len(chosen) < len(variable.classes)
             for term in variable.terms(graph, chosen)
         )
-        for cube in cover(table)
+        for cube in products
     ]
-    return _factor(graph, products)
+    return _factor(graph, terms)
 
 
 def _factor(graph: Graph, products: list[frozenset[int]]) -> int:

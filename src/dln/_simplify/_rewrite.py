@@ -7,7 +7,16 @@ from typing import Final
 
 from dln._simplify._domain import Axis, EdgeAxis, axes_of, blocks_where, column_table, combinations
 from dln._simplify._graph import AND, LITERAL, Graph
-from dln._simplify._minimize import Table, Variable, merge_equal, narrow, synthesize, table_of, variables_of
+from dln._simplify._minimize import (
+    Table,
+    TooManyProductsError,
+    Variable,
+    merge_equal,
+    narrow,
+    synthesize,
+    table_of,
+    variables_of,
+)
 
 #: Rows of the truth tables that gates are minimised by: twelve literals of different columns.
 MAX_ROWS: Final = 2**12
@@ -60,7 +69,10 @@ def _improve(graph: Graph, node: int, known: dict[Signature, int], made: dict[Si
     if lean:
         return
     if signature not in made:
-        made[signature] = synthesize(graph, table, variables) ^ flipped
+        try:
+            made[signature] = synthesize(graph, table, variables, 2 * len(cone)) ^ flipped
+        except TooManyProductsError:
+            return
     _try(graph, node, graph.resolve(made[signature]) ^ flipped)
     known[signature] = graph.resolve(2 * node) ^ flipped
 
@@ -161,7 +173,7 @@ def _table(
 
 
 def _signature(table: Table, variables: list[Variable]) -> tuple[Signature, int]:
-    """Return what two gates share exactly if they are equal or complementary, and whether this one is the complement."""
+    """Return what two gates share exactly if they are equal or complementary; and whether this is the complement."""
     flipped = int(table.flat[0])
     content = (~table if flipped else table).tobytes()
     return (tuple((variable.axis, variable.classes) for variable in variables), content), flipped
