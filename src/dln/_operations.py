@@ -118,6 +118,9 @@ class CircuitCost:
         counts = (self.n_thresholds, self.n_category_bits, self.n_missing_tests, self.n_gates, self.n_xor_gates)
         return CircuitCost(*counts, self.n_rules, self.category_gates, reading)
 
+    def __int__(self) -> int:
+        return self.total
+
     def __str__(self) -> str:
         how = "multiply and add" if self.reading == "paper" else "select and add"
         n_tests = self.n_category_bits + self.n_missing_tests
