@@ -1,0 +1,178 @@
+"""The table of rules: each in words, with its weight, how often it fires and how much it moves the prediction."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._circuit import Circuit
+from dln._gates import GATES
+from dln._words import name_text, node_text, number_text, weight_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+#: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
+MAX_ROWS: Final = 60
+_HEADINGS: Final = ("weight", "fires", "moves", "literals", "gates", "rule")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule of a model.
+
+    `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
+    weight × fires over them, so a rule that always or never fires moves nothing; `index` is its place in
+    ``circuit.rules``.
+    """
+
+    rule: str
+    weight: float
+    support: float
+    contribution: float
+    literals: int
+    gates: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable:
+    """The rules of a model, those that move the prediction most first.
+
+    >>> from dln._circuit import Above, Circuit, Column, Gate, IsIn, Rule
+    >>> circuit = Circuit(
+    ...     columns=(Column("bmi"), Column("smoker", ("no", "yes"))),
+    ...     literals=(Above(0, 30.0), IsIn(1, (1,))),
+    ...     gates=(Gate(1, 0, 1),),
+    ...     rules=(Rule(2, 23900.0), Rule(0, -310.5)),
+    ...     intercept=8410.0,
+    ...     decimals=1,
+    ... )
+    >>> table = rule_table(circuit, [0.1, 0.5], target="charges")
+    >>> print(table)
+    charges = 8410 + the weights of the rules that fire
+     weight  fires   moves  literals  gates  rule
+    23900.0  10.0%  7170.0         2      1  bmi > 30 and smoker = "yes"
+     -310.5  50.0%   155.2         1      0  bmi > 30
+    >>> table[0].rule, len(table)
+    ('bmi > 30 and smoker = "yes"', 2)
+    """
+
+    rows: tuple[RuleRow, ...]
+    intercept: float
+    decimals: int
+    target: str = "prediction"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[RuleRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, position: int) -> RuleRow:
+        return self.rows[position]
+
+    def __repr__(self) -> str:
+        cells = [_HEADINGS, *self._cells()]
+        widths = [max(len(row[i]) for row in cells) for i in range(5)]
+        lines = [self._title()]
+        for row in cells:
+            numbers = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
+            lines.append(f"{numbers}  {row[5]}")
+        return "\n".join([*lines, *self._rest()])
+
+    def _repr_html_(self) -> str:
+        right, left = ' style="text-align:right"', ' style="text-align:left"'
+        styles = [right] * 5 + [left]
+        head = "".join(f"<th{style}>{name}</th>" for style, name in zip(styles, _HEADINGS, strict=True))
+        body = "".join(
+            "<tr>" + "".join(f"<td{s}>{html.escape(text)}</td>" for s, text in zip(styles, row, strict=True)) + "</tr>"
+            for row in self._cells()
+        )
+        rest = "".join(f"<p>{html.escape(line)}</p>" for line in self._rest())
+        caption = f'<caption style="text-align:left">{html.escape(self._title())}</caption>'
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars DataFrame."""
+        import polars as pl
+
+        return pl.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(RuleRow)}
+
+    def _title(self) -> str:
+        return f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        digits = min(max(self.decimals, 0), 6)
+        return [
+            (
+                weight_text(row.weight, self.decimals),
+                f"{row.support:.1%}",
+                f"{row.contribution:.{digits}f}",
+                str(row.literals),
+                str(row.gates),
+                row.rule,
+            )
+            for row in self.rows[:MAX_ROWS]
+        ]
+
+    def _rest(self) -> list[str]:
+        hidden = len(self.rows) - MAX_ROWS
+        return [f"… and {hidden} more rules; to_pandas() has them all"] if hidden > 0 else []
+
+
+def rule_table(
+    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64], target: str = "prediction"
+) -> RuleTable:
+    """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires."""
+    rows = []
+    for index, (rule, share) in enumerate(zip(circuit.rules, support, strict=True)):
+        n_literals, n_gates = node_counts(circuit, rule.node)
+        contribution = abs(rule.weight) * math.sqrt(max(float(share) * (1.0 - float(share)), 0.0))
+        text = node_text(circuit, rule.node)
+        rows.append(RuleRow(text, rule.weight, float(share), contribution, n_literals, n_gates, index))
+    # Equal contributions in the order of the circuit: the table of a model never changes.
+    ordered = sorted(rows, key=lambda row: (-row.contribution, -abs(row.weight), row.index))
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
+
+
+def node_counts(circuit: Circuit, node: int) -> tuple[int, int]:
+    """Return how many literals and gates a node needs, each counted once."""
+    n_literals = len(circuit.literals)
+    found: set[int] = set()
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current in found:
+            continue
+        found.add(current)
+        if current >= n_literals:
+            gate = circuit.gates[current - n_literals]
+            stack += (gate.a, gate.b)
+    gates = [circuit.gates[i - n_literals] for i in found if i >= n_literals]
+    return sum(i < n_literals for i in found), sum(GATES[gate.kind].cost > 0 for gate in gates)
+
+
+def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:
+    """Return the weighted share of rows on which each rule fires.
+
+    >>> rule_support([np.array([True, False]), np.array([True, True])], np.array([3.0, 1.0]))
+    [0.75, 1.0]
+    """
+    return [float(np.average(rule, weights=weight)) for rule in fires]
