@@ -48,6 +48,10 @@ class Target:
             return cls(mean, 1.0, _exact_decimals(mean))
         return cls(mean, spread, _decimals(spread, size))
 
+    def standardise(self, y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return a target of mean zero and spread one."""
+        return y / self.spread - self.mean / self.spread
+
 
 def _decimals(spread: float, size: float) -> int:
     wanted = WEIGHT_DIGITS - math.floor(math.log10(spread))
@@ -128,8 +132,7 @@ def _threshold_signals(
         missing = builder.literal(IsMissing(scaled.column)) if has_missing else FALSE_SIGNAL
         for t in thresholds:
             bias, slope = parameters.bias[t], parameters.slope[t]
-            side = "left" if slope < 0 else "right"
-            n_below = int(np.searchsorted(encoded, bias, side))
+            n_below = int(np.searchsorted(encoded, bias, "left" if slope < 0 else "right"))
             if n_below == 0:
                 above = TRUE_SIGNAL if bias < -1.0 else ~missing
             elif n_below == len(known):

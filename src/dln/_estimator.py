@@ -17,13 +17,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _get_feature_names,
     check_array,
-    check_consistent_length,
     check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
-from dln._circuit import Circuit, Literal as CircuitLiteral
+from dln._circuit import Circuit
 from dln._discretize import Target, discretize
 from dln._encoding import Encoder, learn_encoder
 from dln._errors import FitInterruptedWarning
@@ -129,6 +128,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
     >>> model = DLNRegressor(max_epochs=3, random_state=0).fit(X, y)
     >>> model.predict(X.iloc[:2]).shape
     (2,)
+
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -262,6 +262,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         self
+
         """
         table = learn_table(X, self.categorical_features)
         validate_data(self, X, skip_check_array=True)
@@ -277,7 +278,9 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
             min_frequency=self.min_frequency,
         )
         target = Target.of(y[rows.index], rows.weight)
-        outcome = self._train(table, y, rows, encoder, target, self._validation_data(X_val, y_val, table, encoder, target))
+        outcome = self._train(
+            table, y, rows, encoder, target, self._validation_data(X_val, y_val, table, encoder, target)
+        )
         self.circuit_ = self._assemble(outcome, table, y, rows, encoder, target)
         self._remember(outcome)
         return self
@@ -288,10 +291,12 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+            The rows to predict; only columns that rules use are read.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+
         """
         check_is_fitted(self)
         used = {literal.column for literal in self.circuit_.literals}
@@ -317,14 +322,14 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         """Train the networks on the canonical rows."""
         encoded = encoder.encode(table.values, rows.index)
         data = _data(encoded.numbers, encoded.bits, y[rows.index], rows.weight, target)
-        if not encoder.scaled and not encoder.bits:
-            return Outcome((), interrupted=False)
         n_validation = round(self.validation_fraction * len(rows.index))
         if not self.early_stopping or validation is not None or len(rows.index) < MIN_ROWS_TO_VALIDATE:
             n_validation = 0
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks)
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
-        task = Task(data, validation, n_validation, self._architecture(), self._plan(stops_early), tuple(seeds.tolist()))
+        task = Task(
+            data, validation, n_validation, self._architecture(), self._plan(stops_early), tuple(seeds.tolist())
+        )
         with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
             outcome = train_networks(
                 task, n_threads=_n_threads(self.n_jobs), callbacks=self.callbacks or (), progress=progress
@@ -366,13 +371,15 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         kept = distinct(fires)
         intercept, weights = solve_weights(
             np.array([fires[k] for k in kept], dtype=np.bool_).reshape(len(kept), len(rows.index)),
-            y[rows.index],
+            target.standardise(y[rows.index]),
             rows.weight,
             loss=self.loss,
             quantile=self.quantile,
         )
         return builder.circuit(
-            intercept, [(signals[k], float(w)) for k, w in zip(kept, weights, strict=True)], decimals=target.decimals
+            target.mean + target.spread * intercept,
+            [(signals[k], float(w) * target.spread) for k, w in zip(kept, weights, strict=True)],
+            decimals=target.decimals,
         )
 
     def _remember(self, outcome: Outcome) -> None:
@@ -381,9 +388,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
         self.n_iter_ = max((len(network.epochs) for network in outcome.networks), default=0)
 
-    def _validation_data(
-        self, X_val: Any, y_val: Any, table: Table, encoder: Encoder, target: Target
-    ) -> Data | None:
+    def _validation_data(self, X_val: Any, y_val: Any, table: Table, encoder: Encoder, target: Target) -> Data | None:
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
             message = f"{given} was given without {missing}: validation data needs both"
@@ -410,7 +415,9 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
     def _architecture(self) -> Architecture:
         sizes = tuple(self.hidden_layer_sizes)
         if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
-            message = f"hidden_layer_sizes must hold at least one positive whole number, got {self.hidden_layer_sizes!r}"
+            message = (
+                f"hidden_layer_sizes must hold at least one positive whole number, got {self.hidden_layer_sizes!r}"
+            )
             raise ValueError(message)
         return Architecture(
             tuple(int(size) for size in sizes),
@@ -466,7 +473,7 @@ def _data(
     target: Target,
 ) -> Data:
     """Return what the kernels train on: the target standardised, weights of mean one."""
-    standardised = ((y - target.mean) / target.spread).astype(np.float32)
+    standardised = target.standardise(y).astype(np.float32)
     return Data(numbers, bits, standardised, (weight / weight.mean()).astype(np.float32))
 
 

@@ -142,7 +142,9 @@ def train(
         if after_epoch(state):
             break
     best = max(state.best_epoch, 1) - 1
-    return Trained(network.with_parameters(state.best), plan.temperature_in(best), state.best_epoch, tuple(state.epochs))
+    return Trained(
+        network.with_parameters(state.best), plan.temperature_in(best), state.best_epoch, tuple(state.epochs)
+    )
 
 
 class _Trainer:
@@ -266,5 +268,3 @@ def take(data: kernels.Data, rows: npt.NDArray[np.intp]) -> kernels.Data:
     """Return the named rows, with weights of mean one."""
     taken = kernels.Data(*(part[rows] for part in data))
     return taken._replace(weight=(taken.weight / taken.weight.mean(dtype=np.float64)).astype(np.float32))
-
-

@@ -62,6 +62,8 @@ def train_networks(task: Task, *, n_threads: int, callbacks: Sequence[Callback],
     Ctrl-C, or a callback that returns True, ends all of them after their current epoch; each is returned at its best.
     """
     cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
+    if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
+        return Outcome((), interrupted=False)  # nothing to decide by: the columns or the target are constant
     watch = _Watch(callbacks, progress)
     with ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool:
         futures = [pool.submit(_train_one, task, cutoffs, i, watch) for i in range(len(task.seeds))]

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from dln.training._loop import Epoch
@@ -28,19 +28,16 @@ class Progress:
         if verbose:
             self._bar = Bar(
                 TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("epochs"),
+                BarColumn(bar_width=20),
+                TextColumn("{task.completed}/{task.total}", justify="right"),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
                 TextColumn("{task.fields[loss]}"),
                 console=Console(stderr=True),
             )
-            self._tasks = [
-                self._bar.add_task(f"network {i + 1} of {n_networks}", total=max_epochs, loss="")
-                for i in range(n_networks)
-            ]
+            names = [f"network {i + 1}" if n_networks > 1 else "epoch" for i in range(n_networks)]
+            self._tasks = [self._bar.add_task(name, total=max_epochs, loss="") for name in names]
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -70,4 +67,4 @@ class Progress:
             if self._verbose > 1:
                 self.say(f"network {epoch.network + 1}, epoch {epoch.epoch}: {kind} loss {loss:.5f}, best so far")
         task = self._tasks[epoch.network]
-        self._bar.update(task, completed=epoch.epoch, loss=f"{kind} loss {loss:.4f} (best {self._best[epoch.network]:.4f})")
+        self._bar.update(task, completed=epoch.epoch, loss=f"loss {loss:.3f}, best {self._best[epoch.network]:.3f}")

@@ -50,12 +50,20 @@ class _ScaleGradient(torch.autograd.Function):
 
 def scale_gradient(x: torch.Tensor, factor: float) -> torch.Tensor:
     """Multiply the gradient behind `x` by a factor."""
-    scaled: torch.Tensor = _ScaleGradient.apply(x, factor)
+    scaled: torch.Tensor = _ScaleGradient.apply(x, factor)  # type: ignore[no-untyped-call]
     return scaled
 
 
 class ReferenceNetwork(torch.nn.Module):
     """A network of thresholds, logic layers and a sum, with the parameters b, s, W, U, V, S, C as torch parameters."""
+
+    bias: torch.Tensor
+    slope: torch.Tensor
+    gate_logits: torch.Tensor
+    link_a_logits: torch.Tensor
+    link_b_logits: torch.Tensor
+    sum_logits: torch.Tensor
+    weights: torch.Tensor
 
     def __init__(self, network: Network) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ _ZERO_RESIDUAL: Final = 1e-4
 
 
 def pool(columns: tuple[Column, ...], circuits: Sequence[Circuit]) -> tuple[CircuitBuilder, list[Signal]]:
-    """Return a builder that holds all circuits' gates, shared where equal, and the signals of their rules, once each."""
+    """Return a builder that holds all circuits' gates, shared where equal, and their rules' signals, once each."""
     builder = CircuitBuilder(columns)
     signals: dict[int, Signal] = {}
     for circuit in circuits:
@@ -92,7 +92,7 @@ def _centred(fires: Floats, y: Floats, weight: Floats) -> tuple[Floats, float, F
 
 def _ridge(fires: Floats, y: Floats, weight: Floats, penalty: float) -> tuple[float, Floats]:
     means, y_mean, gram, right = _centred(fires, y, weight)
-    coefficients: Floats = np.linalg.solve(gram + penalty * np.eye(len(gram)), right)
+    coefficients = np.asarray(np.linalg.solve(gram + penalty * np.eye(len(gram)), right), dtype=np.float64)
     return y_mean - float(coefficients @ means), coefficients
 
 

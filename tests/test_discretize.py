@@ -1,0 +1,114 @@
+"""From the trained network to the circuit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dln._circuit import Column, from_grid, to_grid
+from dln._discretize import Target, discretize, open_links
+from dln._encoding import learn_encoder
+from dln._network import build_network
+from dln.training._kernels import Data
+from dln.training._loop import Plan, Trained, outputs, train
+from dln.training._networks import initial_cutoffs
+
+PLAN = Plan(
+    straight_through="neuron",
+    phases="unified",
+    temperature=1.0,
+    temperature_decay=0.8,
+    min_temperature=0.1,
+    sum_link_threshold=0.8,
+    gradient_factor=1.0,
+    loss="squared_error",
+    quantile=0.5,
+    learning_rate=0.05,
+    learning_rate_schedule="constant",
+    batch_size=32,
+    max_epochs=4,
+    patience=None,
+)
+
+
+def trained_on_random_table(seed: int, straight_through: str) -> tuple[Trained, Data, object, list, Target]:
+    """A network trained for a few epochs on a table with numbers, categories and missing values."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 120))
+    columns = (Column("a"), Column("b"), Column("c", ("u", "v", "w")), Column("d"))
+    a = rng.normal(0, 10, n).round(int(rng.integers(0, 4)))
+    b = rng.integers(0, 5, n).astype(np.float32)
+    b[rng.uniform(size=n) < 0.2] = np.nan
+    c = rng.integers(-1, 3, n).astype(np.int32)
+    values = [a, b, c, np.full(n, 3.0)]
+    y = a * (b > 2) + 5 * (c == 1) + rng.normal(0, 1, n)
+    weight = np.ones(n)
+    encoder = learn_encoder(columns, values, weight)
+    target = Target.of(y, weight)
+    encoded = encoder.encode(values)
+    data = Data(
+        encoded.numbers,
+        encoded.bits,
+        ((y - target.mean) / target.spread).astype(np.float32),
+        weight.astype(np.float32),
+    )
+    network = build_network(
+        initial_cutoffs(data, 5),
+        encoded.bits.shape[1],
+        layer_sizes=(12, 8),
+        n_candidate_links=6,
+        n_candidate_gates=16,
+        concatenate_inputs=True,
+        initial_sum_logit=1.5,
+        rng=rng,
+    )
+    # Slopes of both signs and of zero, biases outside the data: all of what training can lead to.
+    network.parameters.slope[:] *= rng.choice([-1.0, 0.0, 1.0, 1.0], network.parameters.slope.shape)
+    network.parameters.bias[:] += rng.choice([0.0, 0.0, 0.0, -3.0, -0.5, 2.0], network.parameters.bias.shape)
+    plan = PLAN if straight_through == "neuron" else Plan(**{**_fields(PLAN), "straight_through": straight_through})
+    return train(network, data, None, plan, seed=seed), data, encoder, values, target
+
+
+def _fields(plan: Plan) -> dict[str, object]:
+    return {name: getattr(plan, name) for name in plan.__slots__}
+
+
+@given(seed=st.integers(0, 2**32 - 1), straight_through=st.sampled_from(["neuron", "separate"]))
+def test_the_circuit_is_the_networks_hard_forward_pass_bit_for_bit(seed, straight_through):
+    """Rules fire on the same training rows and predictions have the same bits, after cut-offs were moved."""
+    trained, data, encoder, values, target = trained_on_random_table(seed, straight_through)
+    circuit = discretize(
+        trained.network,
+        temperature=trained.temperature,
+        sum_threshold=0.8,
+        encoder=encoder,
+        values=values,
+        rows=np.arange(len(data.target)),
+        target=target,
+    )
+    _, fires = outputs(trained.network, data, trained.temperature, 0.8)
+    is_open = open_links(trained.network.parameters.sum_logits, trained.temperature, 0.8)
+    steps = np.array([to_grid(float(w) * target.spread, target.decimals) for w in trained.network.parameters.weights])
+    total = to_grid(target.mean, target.decimals) + (steps * is_open).astype(np.float64) @ fires
+    np.testing.assert_array_equal(circuit.evaluate(values), from_grid(total, target.decimals))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e12, 1e300])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e6])
+def test_targets_of_any_scale_have_a_grid(scale, offset):
+    """The grid is fine enough for the target's spread and coarse enough for its size."""
+    unscaled = np.array([1.0, 2.0, 3.5]) + offset
+    target = Target.of(unscaled * scale, np.ones(3))
+    assert target.mean == pytest.approx(unscaled.mean() * scale)
+    assert target.spread == pytest.approx(unscaled.std() * scale, rel=1e-6)
+    step = 10.0**-target.decimals
+    assert step <= max(target.spread * 1e-3, abs(target.mean) * 1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -2.5, 0.1, 1234567.875, 1e-20, 6.02e23])
+def test_a_constant_target_is_met_exactly(value):
+    """The grid of a constant target holds that constant."""
+    target = Target.of(np.full(4, value), np.ones(4))
+    assert from_grid(np.float64(to_grid(target.mean, target.decimals)), target.decimals) == value
