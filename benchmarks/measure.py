@@ -1,0 +1,51 @@
+"""Time, memory bandwidth and the machine: what the benchmarks measure with."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import numpy as np
+
+
+def seconds(function: Callable[[], object], *, budget: float = 2.0, most: int = 1000) -> float:
+    """Return the median time of a call: as many calls as fit in the budget, at least one, after one that warms up.
+
+    A call that takes longer than the budget is its own warming up.
+    """
+    start = time.perf_counter()
+    function()
+    first = time.perf_counter() - start
+    if first > budget:
+        return first
+    times: list[float] = []
+    end = time.perf_counter() + budget
+    while len(times) < most and (time.perf_counter() < end or not times):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def read_bandwidth(n_bytes: int = 400_000_000) -> float:
+    """Return the bytes per second at which one thread reads memory: a sum of whole numbers, at its fastest."""
+    numbers = np.ones(n_bytes // 8, dtype=np.int64)
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        numbers.sum()
+        times.append(time.perf_counter() - start)
+    return n_bytes / min(times)
+
+
+def machine() -> str:
+    """Return the processor, its cores, the date: a line for the page."""
+    name = platform.processor()
+    if os.path.exists("/proc/cpuinfo"):  # noqa: PTH110 (a file of the system)
+        with open("/proc/cpuinfo", encoding="utf8") as file:  # noqa: PTH123
+            name = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), name)
+    day = datetime.now(UTC).date().isoformat()
+    return f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}, {day}"
