@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._circuit import Circuit
-from dln._gates import GATES
+from dln._cone import node_counts
 from dln._words import name_text, node_text, number_text, weight_text
 
 if TYPE_CHECKING:
@@ -150,23 +150,6 @@ def rule_table(
     # Equal contributions in the order of the circuit: the table of a model never changes.
     ordered = sorted(rows, key=lambda row: (-row.contribution, -abs(row.weight), row.index))
     return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
-
-
-def node_counts(circuit: Circuit, node: int) -> tuple[int, int]:
-    """Return how many literals and gates a node needs, each counted once."""
-    n_literals = len(circuit.literals)
-    found: set[int] = set()
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current in found:
-            continue
-        found.add(current)
-        if current >= n_literals:
-            gate = circuit.gates[current - n_literals]
-            stack += (gate.a, gate.b)
-    gates = [circuit.gates[i - n_literals] for i in found if i >= n_literals]
-    return sum(i < n_literals for i in found), sum(GATES[gate.kind].cost > 0 for gate in gates)
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from dln._circuit import MISSING, UNKNOWN, Above, Circuit, Literal, Values, literal_values
+from dln._cone import node_cone
 from dln._gates import GATES
 from dln._simplify._bdd import Diagrams, DiagramTooLargeError
 from dln._simplify._domain import column_table
@@ -31,7 +32,7 @@ def same_meaning(first: Circuit, node: int, second: Circuit, place: int) -> bool
     >>> same_meaning(x, 2, x, 2 * 1), same_meaning(x, 3, x, 2 * 1)
     (True, False)
     """
-    nodes = (_cone(first, node), _cone(second, place >> 1 if place >= 0 else -1))
+    nodes = (node_cone(first, node), node_cone(second, place >> 1) if place >= 0 else [])
     tests = [c.literals[i] for c, cone in zip((first, second), nodes, strict=True) for i in cone if i < len(c.literals)]
     values = {column: _one_of_each(first, column, tests) for column in sorted({test.column for test in tests})}
     if math.prod(map(len, values.values())) <= MAX_COMBINATIONS:
@@ -40,23 +41,6 @@ def same_meaning(first: Circuit, node: int, second: Circuit, place: int) -> bool
         return _same_diagrams((first, second), nodes, place, values)
     except DiagramTooLargeError:
         return False
-
-
-def _cone(circuit: Circuit, node: int) -> list[int]:
-    """Return the nodes that a node needs and the node itself, ascending."""
-    if node < 0:
-        return []
-    n_literals = len(circuit.literals)
-    found = {node}
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current >= n_literals:
-            gate = circuit.gates[current - n_literals]
-            new = {gate.a, gate.b} - found
-            found |= new
-            stack += new
-    return sorted(found)
 
 
 def _one_of_each(circuit: Circuit, column: int, tests: list[Literal]) -> Values:
