@@ -25,7 +25,7 @@ from dln._gates import GATES
 MISSING: Final = -1
 UNKNOWN: Final = -2
 
-#: Sums of whole numbers below 2**53 are exact in float64; eight times less leaves room for the way to the grid and back.
+#: Sums of whole numbers below 2**53 are exact in float64; eight times less leaves room for the way to the grid.
 LARGEST_SUM: Final = 2**50
 
 #: Powers of ten that float64 can hold.
@@ -153,14 +153,14 @@ class Circuit:
         return simplify(self)
 
     def to_sympy(self) -> Any:
-        """Return the circuit as a SymPy expression: intercept, and weights on Piecewise conditions."""
+        """Return the circuit as a SymPy expression; needs the extra ``symbolic``."""
         from dln._symbols import to_sympy
 
         return to_sympy(self)
 
     def to_latex(self, target: str = "prediction") -> str:
         """Return the circuit as a LaTeX formula, one rule per line."""
-        from dln._symbols import to_latex
+        from dln._latex import to_latex
 
         return to_latex(self, target)
 
