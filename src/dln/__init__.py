@@ -7,8 +7,26 @@
 """
 
 from dln._circuit import Circuit
-from dln._errors import CircuitError, FitInterruptedWarning, MissingExtraError, ModelFileError
-from dln._estimator import DLNRegressor
+from dln._errors import (
+    CheckpointError,
+    CheckpointWarning,
+    CircuitError,
+    FitInterruptedWarning,
+    MissingExtraError,
+    ModelFileError,
+)
+from dln._estimator import DLNRegressor, load
+from dln._version import __version__
 
-__all__ = ["Circuit", "CircuitError", "DLNRegressor", "FitInterruptedWarning", "MissingExtraError", "ModelFileError"]
-__version__ = "0.1.0"
+__all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
+    "Circuit",
+    "CircuitError",
+    "DLNRegressor",
+    "FitInterruptedWarning",
+    "MissingExtraError",
+    "ModelFileError",
+    "__version__",
+    "load",
+]

@@ -8,7 +8,25 @@ class CircuitError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A model file that is damaged, hostile, or written by a later version."""
+    """A model file that is damaged, hostile, or written by a later version.
+
+    `reason` says what is wrong, `place` where in the file, `path` in which file.
+
+    >>> print(ModelFileError("column must be below 2, got 7", "literals[3]", "house.dln"))
+    house.dln is not a model that can be read: at literals[3]: column must be below 2, got 7
+    """
+
+    def __init__(self, reason: str, place: str = "", path: str = "") -> None:
+        super().__init__(reason, place, path)  # all three, so that the error survives pickling
+        self.reason, self.place, self.path = reason, place, path
+
+    def __str__(self) -> str:
+        where = f"at {self.place}: " if self.place else ""
+        return f"{self.path or 'the file'} is not a model that can be read: {where}{self.reason}"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be continued from: damaged, or of another fit."""
 
 
 class MissingExtraError(ImportError):
@@ -20,3 +38,7 @@ class MissingExtraError(ImportError):
 
 class FitInterruptedWarning(UserWarning):
     """A fit was interrupted and kept the best epochs that it had reached."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written; the fit goes on without."""

@@ -22,12 +22,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dln._atomic import AnyPath
 from dln._circuit import Circuit
 from dln._discretize import Target, discretize
 from dln._encoding import Encoder, learn_encoder
 from dln._errors import FitInterruptedWarning
+from dln._model_file import MAX_BYTES, read_model, write_model
 from dln._rows import CanonicalRows, canonical_rows, check_weight
+from dln._saving import from_saved, to_saved, training_facts
 from dln._table import Table, learn_table, read_table
+from dln.training._checkpoint import remove_checkpoint
 from dln.training._kernels import Data
 from dln.training._loop import Callback, Plan
 from dln.training._networks import Architecture, Outcome, Task, train_networks
@@ -109,6 +113,10 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         1 shows a progress bar, 2 also tells each better epoch.
     callbacks : list of callables or None, default=None
         Called after every epoch with its record (see ``history_``); one that returns True ends the fit.
+    checkpoint : path or None, default=None
+        A file in which training is kept every few seconds and when it is interrupted. The same fit, started again, goes
+        on from there and ends in the same model; then the file is removed. A checkpoint of other data or parameters is
+        refused.
 
     Attributes
     ----------
@@ -118,6 +126,8 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         Per epoch: network, epoch, training_loss, validation_loss, temperature, learning_rate, open_rules, is_best.
     n_iter_ : int
         Epochs that were run, by the network that ran longest.
+    training_facts_ : dict
+        Rows, distinct rows and range of the target that were learned from, and versions of the libraries.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -164,6 +174,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "callbacks": [list, tuple, None],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -201,6 +212,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         n_jobs: int | None = None,
         verbose: int = 0,
         callbacks: Sequence[Callback] | None = None,
+        checkpoint: AnyPath | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.n_thresholds = n_thresholds
@@ -234,6 +246,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
+        self.checkpoint = checkpoint
 
     @classmethod
     def paper(cls, **changes: Any) -> Self:
@@ -283,6 +296,9 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         )
         self.circuit_ = self._assemble(outcome, table, y, rows, encoder, target)
         self._remember(outcome)
+        self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
+        if self.checkpoint is not None and not outcome.interrupted:
+            remove_checkpoint(self.checkpoint)
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
@@ -304,6 +320,16 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         if _get_feature_names(X) is None or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.circuit_.evaluate(table.values)
+
+    def save(self, path: AnyPath) -> None:
+        """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
+
+        The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
+        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
+        out.
+        """
+        check_is_fitted(self, "circuit_")
+        write_model(path, to_saved(self))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -332,7 +358,12 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         )
         with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
             outcome = train_networks(
-                task, n_threads=_n_threads(self.n_jobs), callbacks=self.callbacks or (), progress=progress
+                task,
+                n_threads=_n_threads(self.n_jobs),
+                callbacks=self.callbacks or (),
+                progress=progress,
+                checkpoint=self.checkpoint,
+                seeds_are_free=self.random_state is None,
             )
         if outcome.interrupted:
             epochs = [network.best_epoch for network in outcome.networks]
@@ -445,6 +476,15 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
             max_epochs=self.max_epochs,
             patience=self.n_iter_no_change if stops_early else None,
         )
+
+
+def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
+    """Return the fitted model that `DLNRegressor.save` wrote: it predicts the same bits.
+
+    A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
+    is ever run.
+    """
+    return from_saved(DLNRegressor, read_model(path, max_bytes), path)
 
 
 #: How the paper's model differs from our defaults.

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
+from dln._atomic import AnyPath
 from dln._network import Float32, Network, build_network, tree_cutoffs
+from dln._version import __version__
 from dln.training import _kernels as kernels
+from dln.training._checkpoint import Checkpoint, array_digest
 from dln.training._loop import Callback, Epoch, Plan, Trained, TrainingState, split_off, train
 from dln.training._progress import Progress
+from dln.training._signals import signals_call
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +62,86 @@ def initial_cutoffs(data: kernels.Data, n_thresholds: int) -> list[Float32]:
     return [tree_cutoffs(data.numbers[:, k], target, weight, n_thresholds) for k in range(data.numbers.shape[1])]
 
 
-def train_networks(task: Task, *, n_threads: int, callbacks: Sequence[Callback], progress: Progress) -> Outcome:
+def train_networks(
+    task: Task,
+    *,
+    n_threads: int,
+    callbacks: Sequence[Callback],
+    progress: Progress,
+    checkpoint: AnyPath | None = None,
+    seeds_are_free: bool = False,
+) -> Outcome:
     """Train one network per seed, and return them in the order of the seeds.
 
-    Ctrl-C, or a callback that returns True, ends all of them after their current epoch; each is returned at its best.
+    Ctrl-C, SIGTERM, or a callback that returns True, ends all of them after their current epoch; each that has begun is
+    returned at its best. With a checkpoint, training goes on from where it was.
     """
+    store = None
+    if checkpoint is not None:
+        store = Checkpoint.open(checkpoint, _facts(task), seeds_are_free=seeds_are_free)
+        task = replace(task, seeds=tuple(store.facts["seeds"]))
     cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
         return Outcome((), interrupted=False)  # nothing to decide by: the columns or the target are constant
-    watch = _Watch(callbacks, progress)
-    with ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool:
+    watch = _Watch(callbacks, progress, store)
+    with (
+        signals_call(watch.interrupt),
+        ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool,
+    ):
         futures = [pool.submit(_train_one, task, cutoffs, i, watch) for i in range(len(task.seeds))]
-        # A nap at a time: on some systems a wait without end cannot be interrupted.
-        while wait(futures, timeout=0.1, return_when="FIRST_EXCEPTION").not_done:
-            try:
-                if any(f.done() and f.exception() for f in futures):
-                    watch.stop.set()
-            except KeyboardInterrupt:
-                watch.interrupt()
-        return Outcome(tuple(future.result() for future in futures), watch.interrupted)
+        try:
+            _join(futures, watch)
+        finally:
+            watch.stop = True  # whatever ended the wait, the workers are to end too
+            wait(futures)
+            if store is not None:
+                store.write()
+    trained = [_result(i, future) for i, future in enumerate(futures)]
+    return Outcome(tuple(network for network in trained if network is not None), watch.interrupted)
+
+
+def _join(futures: Sequence[Future[Trained | None]], watch: _Watch) -> None:
+    """Wait for all networks; the first that fails stops the others."""
+    pending: set[Future[Trained | None]] = set(futures)
+    while pending:
+        try:
+            # A nap at a time: on some systems a wait without end cannot be interrupted.
+            done, pending = wait(pending, timeout=0.1)
+            if any(future.exception() for future in done):
+                watch.stop = True
+            if watch.store is not None:
+                watch.store.write_if_due()
+        except KeyboardInterrupt:  # from a handler of the user's own
+            watch.interrupt()
+
+
+def _result(index: int, future: Future[Trained | None]) -> Trained | None:
+    error = future.exception()
+    if isinstance(error, MemoryError):
+        message = (
+            f"network {index + 1} did not fit in memory ({error}): try fewer rows, smaller hidden_layer_sizes, "
+            "a smaller batch_size or n_jobs=1"
+        )
+        raise MemoryError(message) from error
+    return future.result()
+
+
+def _facts(task: Task) -> dict[str, Any]:
+    """Return all that the result of training depends on, in the user's words where there are any."""
+    plan = asdict(task.plan)
+    plan["n_iter_no_change"] = plan.pop("patience")
+    return {
+        "number of distinct rows": len(task.data.target),
+        "data": array_digest(*task.data),
+        "validation data": None if task.validation is None else array_digest(*task.validation),
+        "number of rows set aside": task.n_validation,
+        **asdict(task.architecture),
+        **plan,
+        "seeds": task.seeds,
+        "version of dln": __version__,
+        "version of numpy": np.__version__,
+        "version of numba": numba.__version__,
+    }
 
 
 def network_for(task: Task, cutoffs: list[Float32], seed: int) -> Network:
@@ -97,7 +164,11 @@ def validation_rows(n: int, n_validation: int, seed: int) -> npt.NDArray[np.intp
     return np.sort(np.random.default_rng([seed, n]).permutation(n)[:n_validation])
 
 
-def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) -> Trained:
+def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) -> Trained | None:
+    """Train a network, or go on training it; None if all are to stop before it has begun."""
+    state = None if watch.store is None else watch.store.state(index)
+    if watch.stop and state is None and index > 0:
+        return None
     seed = task.seeds[index]
     data, validation = task.data, task.validation
     if task.n_validation:
@@ -109,32 +180,36 @@ def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) ->
         task.plan,
         seed=seed,
         index=index,
+        state=state,
         after_epoch=watch.after_epoch,
     )
 
 
 class _Watch:
-    """What all networks share while they train: callbacks, progress and the wish to stop."""
+    """What all networks share while they train: callbacks, progress, the checkpoint and the wish to stop."""
 
-    def __init__(self, callbacks: Sequence[Callback], progress: Progress) -> None:
-        self.callbacks, self.progress = callbacks, progress
-        self.stop = threading.Event()
+    def __init__(self, callbacks: Sequence[Callback], progress: Progress, store: Checkpoint | None = None) -> None:
+        self.callbacks, self.progress, self.store = callbacks, progress, store
+        # Plain values and no lock: they are set by a signal's handler, which may interrupt any line of the main thread.
+        self.stop = False
         self.interrupted = False
         self._one_at_a_time = threading.Lock()
 
     def interrupt(self) -> None:
         """Remember Ctrl-C and stop all networks."""
         self.interrupted = True
-        self.stop.set()
+        self.stop = True
 
     def after_epoch(self, state: TrainingState) -> bool:
         """Tell callbacks and progress; return whether to stop."""
         epoch: Epoch = state.epochs[-1]
+        if self.store is not None:
+            self.store.keep(epoch.network, state)
         with self._one_at_a_time:
             try:
                 self.progress.update(epoch)
                 if any([callback(epoch) is True for callback in self.callbacks]):  # noqa: C419 (all are called)
-                    self.stop.set()
+                    self.stop = True
             except KeyboardInterrupt:
                 self.interrupt()
-        return self.stop.is_set()
+        return self.stop

@@ -1,0 +1,56 @@
+"""Files that are written as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Final, TypeAlias
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+#: What ends the name of a file that is not finished.
+UNFINISHED: Final = ".tmp"
+
+
+def write_atomically(path: AnyPath, data: bytes) -> None:
+    """Write a file so that at every moment, whatever happens, `path` holds the old bytes or the new ones.
+
+    The bytes go to a file beside it, reach the disk, and only then take the name. A symbolic link stays one, and a file
+    keeps its permissions.
+    """
+    target = Path(os.path.realpath(path))
+    # Random, so that two writers never share it.
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    try:
+        _write(unfinished, data)
+        with contextlib.suppress(FileNotFoundError):
+            unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
+        unfinished.replace(target)
+    except OSError as error:
+        reason = f"{error.strerror}; it could not be written, and is as it was before"
+        raise type(error)(error.errno, reason, str(path)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    _flush_folder(target.parent)
+
+
+def _write(path: Path, data: bytes) -> None:
+    # "x" and no mode of our own: the umask decides who may read it, as for any other file.
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Let the new name reach the disk too; systems that cannot open a folder do that by themselves."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,17 @@
+"""Model files: one file, data only, the same bytes for the same model. `docs/model-file.md` is the specification."""
+
+from dln._model_file._read import MAX_BYTES, from_bytes, read_model
+from dln._model_file._schema import FORMAT, SavedModel, json_schema
+from dln._model_file._write import sealed, to_bytes, write_model
+
+__all__ = [
+    "FORMAT",
+    "MAX_BYTES",
+    "SavedModel",
+    "from_bytes",
+    "json_schema",
+    "read_model",
+    "sealed",
+    "to_bytes",
+    "write_model",
+]
