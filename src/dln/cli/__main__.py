@@ -1,0 +1,5 @@
+"""``python -m dln.cli`` is ``dln``."""
+
+from dln.cli import main
+
+main()

@@ -1,0 +1,327 @@
+"""What the columns of a table are, found as a person would, to learn from.
+
+The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
+tell how to make them again (`_inputs`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+import polars as pl
+
+from dln.cli import _values as values
+from dln.cli._mistakes import Mistake, nearest
+from dln.cli._read import TableFile
+
+Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
+
+#: A column is taken for numbers, or dates, with mistakes in it if at least this share of its values are.
+MEANT: Final = 0.9
+
+#: Text of which more than this share is different says who a row is, not what it is like.
+DIFFERENT: Final = 0.9
+
+#: In fewer rows than this, values that are all different tell nothing.
+ROWS_TO_JUDGE: Final = 20
+
+_ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a column is, in a word, and why it was left out or changed, in a sentence."""
+
+    name: str
+    kind: Kind
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the user said about columns."""
+
+    target: str
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    missing: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class Findings:
+    """Columns to learn from, and what was found on the way."""
+
+    columns: list[pl.Series] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+
+    def say(self, name: str, kind: Kind, detail: str = "", *columns: pl.Series) -> None:
+        """Enter a column of the file and the columns that were made of it."""
+        self.found.append(Found(name, kind, detail))
+        self.columns.extend(columns)
+
+
+class Learnable(NamedTuple):
+    """A table to learn from."""
+
+    X: pl.DataFrame
+    y: pl.Series
+    weight: pl.Series | None
+    found: list[Found]
+    n_without_target: int
+
+
+def learnable(file: TableFile, frame: pl.DataFrame, wishes: Wishes) -> Learnable:
+    """Return inputs, target and weights of a table that was read from a file."""
+    _check_names(file, wishes)
+    frame = _without_values(frame, wishes.missing)
+    y = _numbers_of(file, frame, wishes.target, "the target")
+    known = y.is_not_null()
+    if not known.any():
+        message = f"the target {wishes.target!r} is missing in every row of {file.said}: give rows where it is known"
+        raise Mistake(message)
+    weight = None
+    if wishes.weight is not None:
+        weight = _numbers_of(file, frame, wishes.weight, "the weight").filter(known)
+        _check_weight(file, wishes.weight, weight)
+    findings = Findings()
+    for name in file.names:
+        if name in wishes.drop:
+            findings.say(name, "left out", "as you asked")
+        elif name not in (wishes.target, wishes.weight):
+            # Typed on the whole table, so that a message names the file's own row; judged on the rows that are used.
+            _find(findings, file, name, frame[name], known, wishes)
+    if not findings.columns:
+        why = "; ".join(f"{found.name!r}: {found.detail}" for found in findings.found if found.kind == "left out")
+        message = f"{file.said} has no column to learn from besides the target {wishes.target!r}"
+        raise Mistake(f"{message} ({why})" if why else message)
+    X = pl.DataFrame(findings.columns)
+    return Learnable(X, y.filter(known), weight, findings.found, int((~known).sum()))
+
+
+def _check_names(file: TableFile, wishes: Wishes) -> None:
+    if len(file.names) == 1:
+        message = (
+            f"{file.said} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
+            "(separated by commas, semicolons, tabs or |)"
+        )
+        raise Mistake(message)
+    options: tuple[tuple[str, Iterable[str]], ...] = (
+        ("--target", [wishes.target]),
+        ("--weight", [] if wishes.weight is None else [wishes.weight]),
+        ("--drop", wishes.drop),
+        ("--categorical", wishes.categorical),
+        ("--keep", wishes.keep),
+    )
+    for option, names in options:
+        for name in names:
+            if name not in file.names:
+                message = f"{option}: {file.said} has no column {name!r}; {nearest(name, file.names)}"
+                raise Mistake(message)
+    used = {wishes.target: "--target"}
+    for option, names in options[1:4]:
+        for name in names:
+            if name in used and used[name] != option:
+                message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
+                raise Mistake(message)
+            used[name] = option
+
+
+def _without_values(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
+    if not missing:
+        return frame
+    text = pl.selectors.string()
+    return frame.with_columns(
+        pl.when(text.str.strip_chars().is_in(list(missing))).then(None).otherwise(text).name.keep()
+    )
+
+
+def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return the target or weight as Float64, null where it is missing."""
+    column = frame[name]
+    if column.dtype == pl.String:
+        known = _expression(column, values.text(pl.col(name), values.NO_NUMBER))
+        numbers = _expression(column, values.number(pl.col(name), decimal_comma=file.decimal_comma))
+    elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        known, numbers = column, column.cast(pl.Float64).fill_nan(None)
+    else:
+        message = f"{what} {name!r} must hold numbers, but it holds {dtype_words(column.dtype)}: choose another column"
+        raise Mistake(message)
+    wrong = known.is_not_null() & numbers.is_null() & (known.dtype == pl.String)
+    wrong |= numbers.is_infinite().fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
+        message = (
+            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.said} holds {column[row]!r}{few}: correct "
+            "it, or choose another column"
+        )
+        raise Mistake(message)
+    return numbers
+
+
+def _check_weight(file: TableFile, name: str, weight: pl.Series) -> None:
+    wrong = weight.is_null() | (weight < 0).fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        what = "nothing" if weight[row] is None else f"{weight[row]:g}"
+        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.said} holds {what}"
+        raise Mistake(message)
+    if not weight.sum() > 0:
+        message = f"the weight {name!r} is 0 in every row of {file.said}: give some rows a weight above 0"
+        raise Mistake(message)
+
+
+# --- what a column is -------------------------------------------------------------------------------------------------
+
+
+def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, used: pl.Series, wishes: Wishes) -> None:
+    """Enter one column of the file."""
+    if not name:
+        findings.say("(no name)", "left out", "a column without a name is taken for row numbers")
+        return
+    wanted = name in wishes.categorical or name in wishes.keep
+    if column.dtype == pl.String:
+        typed, order = _typed(file, name, column, as_category=name in wishes.categorical)
+    else:
+        typed, order = column, None
+    typed = typed.filter(used)
+    if typed.dtype in (pl.Date, pl.Datetime, pl.Time):
+        _find_dates(findings, name, typed, order)
+        return
+    reason = _unusable(typed) or (None if wanted else _tells_nothing(name, typed))
+    if typed.dtype == pl.String and order == "unclear":
+        reason = "its dates may be day/month or month/day: write them like 2024-12-31"
+    if reason is not None:
+        findings.say(name, "left out", reason)
+    elif typed.dtype == pl.Boolean:
+        findings.say(name, "yes or no", "", typed)
+    elif typed.dtype.is_numeric() and name not in wishes.categorical:
+        findings.say(name, "numbers", "", typed.cast(pl.Float64))
+    else:
+        findings.say(name, "categories", f"{typed.drop_nulls().n_unique()}", as_text(typed))
+
+
+def _typed(file: TableFile, name: str, column: pl.Series, *, as_category: bool) -> tuple[pl.Series, str | None]:
+    """Return a text column as what it says: Booleans, numbers, dates (with the order of day and month) or text."""
+    text = _expression(column, values.text(pl.col(name)))
+    n_known = column.len() - text.null_count()
+    if as_category or not n_known:
+        return text, None
+    truth = _expression(text, values.boolean(pl.col(name)))
+    if truth.count() == n_known:
+        return truth, None
+    known = _expression(column, values.text(pl.col(name), values.NO_NUMBER))
+    if file.is_text and not _expression(text, values.is_code(pl.col(name))).any():
+        numbers = _expression(known, values.number(pl.col(name), decimal_comma=file.decimal_comma))
+        if numbers.count() >= MEANT * known.count() > 0:
+            _check_all(file, name, column, known, numbers, "numbers")
+            return numbers, None
+    if not text.str.contains(r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").any():
+        return text, None
+    dates = _expression(known, values.date(pl.col(name)))
+    if dates.count() >= MEANT * known.count() > 0:
+        _check_all(file, name, column, known, dates, "dates")
+        return dates, None
+    by_order = {order: _expression(known, values.date(pl.col(name), order)) for order in values.SLASH_FORMATS}
+    complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
+    if len(complete) == 1:
+        return by_order[complete[0]], complete[0]
+    return text, "unclear" if complete else None
+
+
+def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, read: pl.Series, what: str) -> None:
+    """Raise a `Mistake` that names the first row that is not what nearly all others are."""
+    wrong = known.is_not_null() & read.is_null()
+    if what == "numbers":
+        wrong |= read.is_infinite().fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
+        given = column[row].strip()
+        message = (
+            f"column {name!r} of {file.said} holds {what}, but row {row + 1} holds {given!r}{others}: correct it, or "
+            f"give --missing {given!r}, --categorical {name!r} or --drop {name!r}"
+        )
+        raise Mistake(message)
+
+
+def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | None) -> None:
+    dtype = dates.dtype
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        dates = dates.dt.replace_time_zone(None)
+    parts = [part for part in values.DATE_PARTS if has_part(dtype, part)]
+    made = [
+        _expression(dates, values.date_part(pl.col(name), part)).alias(values.part_name(name, part, order))
+        for part in parts
+    ]
+    told = [(part, column) for part, column in zip(parts, made, strict=True) if column.n_unique() > 1]
+    if not told:
+        findings.say(name, "left out", "it is the same in every row" if dates.count() else "it is empty")
+        return
+    how = ", ".join(part for part, _ in told) + (f", read as {order}" if order else "")
+    findings.say(name, "dates", how, *(column for _, column in told))
+
+
+def has_part(dtype: pl.DataType, part: values.DatePart) -> bool:
+    """Tell whether a date, a time or both have a year, month, weekday or hour."""
+    return part != "hour" if dtype == pl.Date else (part == "hour" or dtype != pl.Time)
+
+
+def _unusable(column: pl.Series) -> str | None:
+    dtype = column.dtype
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
+        return f"it holds {dtype_words(dtype)}"
+    if not (column.fill_nan(None) if dtype.is_float() else column).count():
+        return "it is empty"
+    if column.n_unique() == 1:
+        return "it is the same in every row"
+    return None
+
+
+def _tells_nothing(name: str, column: pl.Series) -> str | None:
+    """Return why a column says who a row is and not what it is like."""
+    n = column.count()
+    if n < ROWS_TO_JUDGE:
+        return None
+    n_unique = column.drop_nulls().n_unique()
+    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return "nearly every row has a text of its own" if n_unique > DIFFERENT * n else None
+    if not column.dtype.is_numeric() or n_unique < n or not (column.drop_nulls() % 1 == 0).all():
+        return None
+    if _ID_NAME.search(name):
+        return "every row has a number of its own, and its name says so too"
+    steps = column.cast(pl.Float64).diff().drop_nulls()
+    if column[0] in (0, 1) and (steps == 1).all():
+        return "it counts the rows"
+    return None
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Return categories as text; 3 and 3.0 are the same one."""
+    if column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
+        column = column.cast(pl.Int64, strict=False)
+    return column.cast(pl.String)
+
+
+def _expression(column: pl.Series, expression: pl.Expr) -> pl.Series:
+    """Return an expression of one column, with its name."""
+    return column.to_frame().select(expression.alias(column.name)).to_series()
+
+
+def dtype_words(dtype: pl.DataType) -> str:
+    """Return what a column of this type holds, in a word."""
+    words: dict[Any, str] = {
+        pl.String: "text",
+        pl.Date: "dates",
+        pl.Datetime: "dates",
+        pl.Binary: "bytes",
+        pl.Duration: "durations",
+    }
+    words |= {pl.Categorical: "categories", pl.Enum: "categories", pl.Time: "times", pl.List: "lists"}
+    words |= {pl.Array: "lists", pl.Struct: "records", pl.Null: "nothing"}
+    return words.get(type(dtype), str(dtype))

@@ -1,0 +1,43 @@
+"""Mistakes of the person at the terminal: one sentence each, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+#: Names listed in a message before it says "…".
+LISTED: Final = 8
+
+#: The exit code for bad input, as for every command line made with typer.
+BAD_INPUT: Final = 2
+
+
+class Mistake(Exception):  # noqa: N818 (a person's mistake, not the program's)
+    """Bad input. Its text is one sentence: what was required, what was received, what to do."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a question with the most similar name, or a list of those there are.
+
+    >>> nearest("prise", ["price", "area"])
+    "did you mean 'price'?"
+    >>> nearest("zzz", ["price", "area"])
+    "there are 'price', 'area'"
+    """
+    names = list(names)
+    by_lower = {other.casefold(): other for other in reversed(names)}
+    if close := get_close_matches(name.casefold(), by_lower, n=1):
+        return f"did you mean {by_lower[close[0]]!r}?"
+    return f"there are {listed(names)}" if names else "there are none"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first few names, quoted.
+
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    names = list(names)
+    more = [f"… ({len(names)} in all)"] if len(names) > LISTED else []
+    return ", ".join([*(repr(name) for name in names[:LISTED]), *more])

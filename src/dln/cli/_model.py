@@ -1,0 +1,26 @@
+"""Model files, opened for a command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dln.cli._mistakes import Mistake
+from dln.cli._read import existing_file
+
+if TYPE_CHECKING:
+    from dln import DLNRegressor
+
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz")
+
+
+def open_model(name: str) -> DLNRegressor:
+    """Return the model in a file; a table in its place is told apart from a damaged model."""
+    path = existing_file(name, what="a model file, written by dln fit,")
+    if name.lower().endswith(TABLE_SUFFIXES):
+        message = (
+            f"{name!r} is named like a table, but the model file comes first, as in: dln predict house.dln new.csv"
+        )
+        raise Mistake(message)
+    from dln._estimator import load
+
+    return load(path)

@@ -1,0 +1,321 @@
+"""Tables from files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
+
+What a file is, its first bytes say; its name is asked only where they do not. Text columns come as text: what they hold
+is found out in `_columns`, where it can be said which row is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from dln.cli._mistakes import Mistake
+
+if TYPE_CHECKING:
+    import polars as pl
+
+STANDARD: Final = "-"
+SEPARATORS: Final = (",", ";", "\t", "|")
+
+#: Enough of a file to find its separator and its header.
+SAMPLE_BYTES: Final = 1 << 18
+
+#: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
+CHECKED_BYTES: Final = 1 << 26
+
+#: How alike two file names are, of 1, to be taken for each other: endings are alike anyway.
+SIMILAR: Final = 0.8
+
+_NUMBER: Final = re.compile(r"[-+]?[0-9.,]*[0-9][0-9.,eE+-]*")
+_DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+,\d+\s*(?=[;"\r\n]|$)')
+_DECIMAL_POINT: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+\.\d{1,2}\s*(?=[;"\r\n]|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table on disk whose header was read and checked."""
+
+    said: str
+    """What the user calls it."""
+    path: Path
+    """A plain file: the user's own, or a temporary copy of what was zipped or came through a pipe."""
+    names: tuple[str, ...]
+    separator: str | None
+    """None for Parquet."""
+    decimal_comma: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all columns come as text."""
+        return self.separator is not None
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the table, not yet read."""
+        import polars as pl
+
+        if self.separator is None:
+            return pl.scan_parquet(self.path, glob=False)
+        return pl.scan_csv(
+            self.path,
+            separator=self.separator,
+            infer_schema=False,
+            glob=False,
+            with_column_names=lambda _: list(self.names),
+            extra_columns="raise",
+        )
+
+    def read(self) -> pl.DataFrame:
+        """Return the table, all of it."""
+        import polars as pl
+
+        self.check_shape()
+        try:
+            frame = self.scan().collect(engine="streaming")
+        except pl.exceptions.PolarsError as error:
+            raise self.unreadable(error) from None
+        if not frame.height:
+            message = f"{self.said} has a header but no rows: give a table with at least one row below the header"
+            raise Mistake(message)
+        return frame
+
+    def n_rows(self) -> int | None:
+        """Return how many rows there are, where the file tells without being read."""
+        import polars as pl
+
+        if self.is_text:
+            return None
+        try:
+            return int(self.scan().select(pl.len()).collect().item())
+        except pl.exceptions.PolarsError as error:
+            raise self.unreadable(error) from None
+
+    def check_shape(self) -> None:
+        """Raise a `Mistake` if a line has too many or too few fields, unless the file is too large to look."""
+        if self.separator is None or self.path.stat().st_size > CHECKED_BYTES:
+            return
+        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
+            rows = csv.reader(text, delimiter=self.separator)
+            next(rows)
+            for number, row in enumerate(rows, start=1):
+                if row and len(row) != len(self.names):
+                    message = (
+                        f"{self.said}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header names "
+                        f"{len(self.names)} columns: correct that line"
+                    )
+                    raise Mistake(message)
+
+    def unreadable(self, error: Exception) -> Mistake:
+        """Return what is wrong with a file that polars could not read."""
+        if self.is_text:
+            try:
+                self.check_shape()
+            except (Mistake, csv.Error) as found:
+                return Mistake(found.args[0])
+            if (place := _not_utf8(self.path)) is not None:
+                line, byte = place
+                return Mistake(
+                    f"{self.said} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
+                    "example with iconv -f latin1 -t utf-8"
+                )
+        first_line = str(error).strip().partition("\n")[0]
+        return Mistake(f"{self.said} could not be read as {'text' if self.is_text else 'Parquet'}: {first_line}")
+
+
+@contextmanager
+def open_table(name: str) -> Iterator[TableFile]:
+    """Open a file, or standard input for ``-``, and read its header; temporary copies go when it is closed."""
+    with tempfile.TemporaryDirectory(prefix="dln-", ignore_cleanup_errors=True) as folder:
+        said, path = _plain_file(name, Path(folder))
+        with path.open("rb") as binary:
+            start = binary.read(SAMPLE_BYTES)
+        if start.startswith(b"PAR1"):
+            yield _open_parquet(said, path)
+        else:
+            yield _open_text(said, name, path, start)
+
+
+def existing_file(name: str, *, what: str) -> Path:
+    """Return the path of a file that is there and can be read."""
+    path = Path(name)
+    try:
+        if path.is_dir():
+            message = f"{name!r} is a folder: give {what} in it"
+            raise Mistake(message)
+        with path.open("rb"):
+            return path
+    except FileNotFoundError:
+        folder = path.parent if path.parent.is_dir() else Path()
+        others = [other.name for other in folder.iterdir() if other.is_file()]
+        close = get_close_matches(path.name, others, n=1, cutoff=SIMILAR)
+        hint = f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ": check its name and folder"
+        message = f"there is no file {name!r}{hint}"
+        raise Mistake(message) from None
+    except (OSError, ValueError) as error:
+        message = f"{name!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
+        raise Mistake(message) from None
+
+
+def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
+    """Return what to call the input and a plain file that holds it, in the folder where it is a copy."""
+    if name == STANDARD:
+        said, path = "standard input", folder / "stdin"
+        if sys.stdin.isatty():
+            message = "a table was expected on standard input: pipe one in, or give a file's name instead of -"
+            raise Mistake(message)
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+    else:
+        said, path = name, existing_file(name, what="a CSV, TSV or Parquet file")
+    with path.open("rb") as binary:
+        start = binary.read(4)
+    if start.startswith(b"\x1f\x8b"):
+        plain = folder / "plain"
+        try:
+            with gzip.open(path) as zipped, plain.open("wb") as copy:
+                shutil.copyfileobj(zipped, copy, 1 << 20)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            message = f"{said} is a damaged gzip file, perhaps cut short: fetch or zip it again"
+            raise Mistake(message) from None
+        path = plain
+    return said, path
+
+
+def _open_parquet(said: str, path: Path) -> TableFile:
+    import polars as pl
+
+    try:
+        names = tuple(pl.scan_parquet(path, glob=False).collect_schema())
+    except (pl.exceptions.PolarsError, OSError):
+        message = f"{said} is a damaged Parquet file, perhaps cut short: fetch or write it again"
+        raise Mistake(message) from None
+    return TableFile(said, path, names, None)
+
+
+def _open_text(said: str, name: str, path: Path, start: bytes) -> TableFile:
+    if not start.strip():
+        message = f"{said} is empty: give a table with a header and at least one row"
+        raise Mistake(message)
+    _refuse_other_formats(said, name, start)
+    text = start.decode("utf-8-sig", errors="replace")
+    suffixes = {suffix.lower() for suffix in Path(name).suffixes}
+    separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
+    cells = [cell.strip() for cell in next(csv.reader(text.splitlines(keepends=True), delimiter=separator))]
+    _check_header(said, cells)
+    comma = separator == ";" and bool(_DECIMAL_COMMA.search(text)) and not _DECIMAL_POINT.search(text)
+    return TableFile(said, path, tuple(cells), separator, comma)
+
+
+def _refuse_other_formats(said: str, name: str, start: bytes) -> None:
+    suffix = Path(name).suffix.lower()
+    if start.startswith(b"PK\x03\x04"):
+        what = "an Excel workbook" if suffix in {".xlsx", ".xlsm"} else "a zip archive"
+        message = f"{said} is {what}: save the table in it as CSV or Parquet first"
+    elif start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        message = f"{said} is UTF-16 text: save it as UTF-8, for example with iconv -f utf-16 -t utf-8"
+    elif suffix in {".parquet", ".pq"}:
+        message = f"{said} is named like a Parquet file but does not begin like one: fetch or write it again"
+    elif b"\0" in start:
+        message = f"{said} is a binary file: dln reads CSV, TSV and Parquet, plain or gzipped"
+    elif suffix in {".json", ".jsonl", ".ndjson"} or start.lstrip().startswith(b"{"):
+        message = f"{said} holds JSON: dln reads CSV, TSV and Parquet, plain or gzipped"
+    else:
+        return
+    raise Mistake(message)
+
+
+def _separator(text: str) -> str:
+    """Return what separates the names in the header: the candidate that occurs most, outside quotes."""
+    header = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").partition("\n")[0]
+    return max(SEPARATORS, key=header.count)
+
+
+def _check_header(said: str, cells: list[str]) -> None:
+    if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
+        message = f"the first line of {said} must name the columns, but it holds only numbers: add a header line"
+        raise Mistake(message)
+    first: dict[str, int] = {}
+    for number, cell in enumerate(cells, start=1):
+        if cell in first:
+            what = f"the name {cell!r}" if cell else "no name"
+            message = f"{said}: columns {first[cell]} and {number} have {what}: give each its own in the header"
+            raise Mistake(message)
+        first[cell] = number
+
+
+def _not_utf8(path: Path) -> tuple[int, int] | None:
+    """Return the line and the byte where a file stops being UTF-8, or None."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, line[error.start]
+    return None
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def check_output(name: str, *, force: bool) -> None:
+    """Raise a `Mistake` unless the output can be written: never over a file that is there, unless forced."""
+    if name == STANDARD:
+        return
+    path = Path(name)
+    if path.is_dir():
+        message = f"{name!r} is a folder: give the name of a file in it"
+        raise Mistake(message)
+    if path.exists() and not force:
+        message = f"{name!r} is there already and was not touched: give another name, or --force to replace it"
+        raise Mistake(message)
+    if not path.parent.is_dir():
+        message = f"there is no folder {str(path.parent)!r} to write {path.name!r} into: make it first"
+        raise Mistake(message)
+
+
+def output_kind(name: str) -> str:
+    """Return csv, tsv or parquet, by the name of the output."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    if name == STANDARD or suffixes[-1:] == [".csv"]:
+        return "csv"
+    if suffixes[-1:] in ([".tsv"], [".tab"]):
+        return "tsv"
+    if suffixes[-1:] in ([".parquet"], [".pq"]) and not name.lower().endswith(".gz"):
+        return "parquet"
+    message = f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
+    raise Mistake(message)
+
+
+@contextmanager
+def whole_or_nothing(name: str) -> Iterator[Any]:
+    """Give a place to write to that becomes the output only if all went well; standard output for ``-``."""
+    if name == STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(name)
+    with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
+        part = Path(folder) / path.name
+        if name.lower().endswith(".gz"):
+            with gzip.open(part, "wb", compresslevel=6) as zipped:
+                yield _Zipped(zipped)
+        else:
+            yield part
+        part.replace(path)
+
+
+class _Zipped:
+    """A gzip file with no more of a file's methods than a writer needs, so that none looks for its descriptor."""
+
+    def __init__(self, zipped: IO[bytes] | gzip.GzipFile) -> None:
+        self.write, self.flush = zipped.write, zipped.flush

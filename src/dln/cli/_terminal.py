@@ -1,0 +1,71 @@
+"""What is shown: results on standard output, other talk on standard error; nothing but text where nobody looks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+#: Where output goes to a file, a line is as long as it is: nobody wants a table broken at 80 characters.
+UNBROKEN: Final = 100_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that takes text as it is: names of columns are not markup, numbers are not links."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else UNBROKEN
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+
+def show(*pages: RenderableType) -> None:
+    """Print results on standard output; where nobody looks, without the blanks that fill a table's last column."""
+    out = console()
+    if out.is_terminal:
+        for page in pages:
+            out.print(page)
+        return
+    with out.capture() as capture:
+        for page in pages:
+            out.print(page)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Return lines of a short word each and what it stands for, which wraps beside it."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for word, text in rows:
+        grid.add_row(Text(f"  {word}"), Text(text))
+    return grid
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document for machines; NaN and infinity, which JSON lacks, are null."""
+    sys.stdout.write(json.dumps(_plain(value), ensure_ascii=False, indent=2) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value
+
+
+def thousands(number: float) -> str:
+    """Return a number for reading: thousands apart, and no more digits than mean something.
+
+    >>> thousands(1460), thousands(12345.678), thousands(0.012345)
+    ('1,460', '12,346', '0.01235')
+    """
+    if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 (digits that float64 has)
+        return f"{int(number):,}"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"  # noqa: PLR2004 (four digits are enough)

@@ -1,0 +1,51 @@
+"""A model as a page of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dln._words import name_text, number_text, weight_text
+from dln.cli._terminal import thousands
+
+if TYPE_CHECKING:
+    from dln import DLNRegressor
+    from dln.cli._peers import Score
+
+
+def rules_table(model: DLNRegressor, n_rules: int | None, target: str) -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap to the width there is."""
+    rules = model.rules_
+    shown = list(rules)[:n_rules]
+    decimals = model.circuit_.decimals
+    table = Table(box=None, pad_edge=True, show_edge=False)
+    table.add_column("weight", justify="right", no_wrap=True)
+    table.add_column("fires", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold")
+    for row in shown:
+        sign = "+" if row.weight >= 0 else "-"
+        fires = "" if math.isnan(row.support) else f"{row.support:.0%}"
+        table.add_row(f"{sign} {weight_text(abs(row.weight), decimals)}", fires, Text(row.rule))
+    lines: list[RenderableType] = [
+        Text(f"{name_text(target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
+        table,
+    ]
+    if len(shown) < len(rules):
+        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less"))
+    return Group(*lines)
+
+
+def scores_table(scores: Sequence[Score]) -> Table:
+    """Return how well each model predicts the test rows."""
+    table = Table(box=None, pad_edge=True, show_edge=False)
+    table.add_column("")
+    for heading in ("test R²", "mean error", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for score in scores:
+        table.add_row(score.model, f"{score.r2:.3f}", thousands(score.mean_error), f"{score.seconds:.1f}")
+    return table
