@@ -28,8 +28,12 @@ def weight_text(value: float, decimals: int) -> str:
 
 
 def name_text(name: str) -> str:
-    """Return a column name that stays on one line: control characters and line breaks are escaped."""
-    return name if name.isprintable() else _quoted(name)
+    r"""Return a column name that stays on one line and can be seen: in quotes where it would not.
+
+    >>> print(name_text("age"), name_text("two\nlines"), name_text(""))
+    age "two\nlines" ""
+    """
+    return name if name.isprintable() and name and name == name.strip() else _quoted(name)
 
 
 def category_text(category: Category) -> str:
