@@ -15,14 +15,35 @@ from numba import njit
 
 from dln._gates import COEFFICIENTS
 from dln._network import Network, Parameters
+from dln.training import _lanes
+from dln.training._lanes import (
+    BYTES,
+    LANES,
+    absolute,
+    add_at,
+    add_wide,
+    any_nonzero,
+    fma,
+    largest,
+    load,
+    load_first,
+    number_at,
+    splat,
+    store,
+    store_first,
+    total,
+    totals,
+    where_greater,
+    whole_at,
+)
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 Float64: TypeAlias = npt.NDArray[np.float64]
 Int32: TypeAlias = npt.NDArray[np.int32]
 Index: TypeAlias = npt.NDArray[np.intp]
 
-#: Places of a batch that one inner loop handles: two cache lines of float32.
-BLOCK: Final = 32
+#: Places of a batch that are computed together.
+BLOCK: Final = LANES
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
@@ -40,14 +61,12 @@ _BETA1: Final = 0.9
 _BETA2: Final = 0.999
 _EPSILON: Final = 1e-8
 
-_LOG2_E: Final = 1.4426950408889634
-# Minimax polynomial of 2**f on [0, 1] with relative error below 1e-7: LLVM does not vectorise exp by itself.
-_EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.05579991409460651, 0.00901702896815921,
-                0.0018671306997685966)  # fmt: skip
-
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
+# What Python calls is cached; what only kernels call is compiled into them, the smallest where it is called.
 _jit: Any = njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
+_part: Any = njit(nogil=True, fastmath=_FAST, error_model="numpy")
+_inline: Any = njit(nogil=True, fastmath=_FAST, error_model="numpy", forceinline=True)
 
 
 class Settings(NamedTuple):
@@ -108,8 +127,6 @@ class Workspace(NamedTuple):
 
     signal: Float32
     """(n_rows, n_blocks, BLOCK): value of every row, hard or soft."""
-    d_signal: Float32
-    """(n_rows, n_blocks, BLOCK): derivative of the loss by it."""
     d_input: Float32
     """(2 * n_neurons, n_blocks, BLOCK): derivative of the loss by the inputs a and b of every neuron."""
     inputs: Float32
@@ -121,9 +138,13 @@ class Workspace(NamedTuple):
     d_output: Float32
     gate_probabilities: Float32
     link_probabilities: Float32
+    peaks: Float32
+    """(3, n_neurons): largest probability among a neuron's links a, links b and gates; 1 if it is the only one."""
     sum_probabilities: Float32
     sum_open: Float32
     """(n_rules,): what the forward pass multiplies by: 0 or 1, or the probability where nothing is hard."""
+    row_weights: Float32
+    """(n_rows,): with which weight the output's derivative reaches every row, 0 for most."""
     mixture: Float32
     """(4, n_neurons): polynomial of the mixture of gates."""
     hard: Float32
@@ -134,12 +155,6 @@ class Workspace(NamedTuple):
     """(4, n_neurons): sums over the batch of dy, dy·a, dy·b, dy·a·b."""
     link_sums: Float32
     """(2, n_links, n_neurons): sums over the batch of derivative times candidate."""
-    threshold_exp: Float32
-    exponents: Int32
-    column: Float32
-    """(2, n): scratch of the softmax."""
-    block: Float32
-    """(3, BLOCK): scratch of one neuron."""
 
 
 def wires(network: Network) -> Wires:
@@ -180,10 +195,8 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
     def zeros(*shape: int) -> Float32:
         return np.zeros(shape, dtype=np.float32)
 
-    largest = max(2 * n_links * n_neurons, n_gates * n_neurons, w.n_thresholds * n_blocks * BLOCK)
     return Workspace(
         signal=zeros(w.n_rows, n_blocks, BLOCK),
-        d_signal=zeros(w.n_rows, n_blocks, BLOCK),
         d_input=zeros(2 * n_neurons, n_blocks, BLOCK),
         inputs=zeros(n_scaled, n_blocks, BLOCK),
         target=zeros(n_blocks, BLOCK),
@@ -192,111 +205,106 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
         d_output=zeros(n_blocks, BLOCK),
         gate_probabilities=zeros(n_gates, n_neurons),
         link_probabilities=zeros(2, n_links, n_neurons),
+        peaks=zeros(3, n_neurons),
         sum_probabilities=zeros(n_rules),
         sum_open=zeros(n_rules),
+        row_weights=zeros(w.n_rows),
         mixture=zeros(4, n_neurons),
         hard=zeros(4, n_neurons),
         chosen=np.zeros((2, n_neurons), dtype=np.int32),
         moments=zeros(4, n_neurons),
         link_sums=zeros(2, n_links, n_neurons),
-        threshold_exp=zeros(w.n_thresholds, n_blocks, BLOCK),
-        exponents=np.zeros(largest, dtype=np.int32),
-        column=zeros(2, n_neurons),
-        block=zeros(3, BLOCK),
     )
 
 
-@_jit
-def exp_nonpositive(values: Float32, exponents: Int32) -> None:
-    """Replace `values` (float32, <= 0) by their exponentials; `exponents` is int32 scratch of the same length."""
-    for i in range(values.size):
-        t = max(values[i] * np.float32(_LOG2_E), np.float32(-126.0))
-        whole = np.floor(t)
-        f = t - whole
-        p = np.float32(_EXP2[5])
-        p = p * f + np.float32(_EXP2[4])
-        p = p * f + np.float32(_EXP2[3])
-        p = p * f + np.float32(_EXP2[2])
-        p = p * f + np.float32(_EXP2[1])
-        values[i] = p * f + np.float32(_EXP2[0])
-        exponents[i] = np.int32(whole) << np.int32(23)
-    bits = values.view(np.int32)
-    for i in range(values.size):
-        bits[i] += exponents[i]
+@_inline
+def _address(array: Any) -> int:
+    """Return where an array's memory starts."""
+    return np.int64(array.ctypes.data)  # type: ignore[return-value]
 
 
 @_jit
-def _softmax(logits: Float32, temperature: float, out: Float32, exponents: Int32, column: Float32) -> None:
-    """Softmax over the first axis, ``(n_candidates, n_neurons)``; tiny probabilities become zero."""
-    n_candidates, n_neurons = logits.shape
-    inverse = np.float32(1.0 / temperature)
-    best, total = column[0], column[1]
-    for i in range(n_neurons):
-        best[i] = logits[0, i]
-        total[i] = 0.0
-    for k in range(1, n_candidates):
-        for i in range(n_neurons):
-            best[i] = max(best[i], logits[k, i])
-    for k in range(n_candidates):
-        for i in range(n_neurons):
-            out[k, i] = (logits[k, i] - best[i]) * inverse
-    exp_nonpositive(out.reshape(out.size), exponents)
-    for k in range(n_candidates):
-        for i in range(n_neurons):
-            total[i] += out[k, i]
-    for i in range(n_neurons):
-        total[i] = np.float32(1.0) / total[i]
-    for k in range(n_candidates):
-        for i in range(n_neurons):
-            p = out[k, i] * total[i]
-            out[k, i] = p if p >= np.float32(_TINY_PROBABILITY) else np.float32(0.0)
+def exp_nonpositive(values: Float32, _scratch: Int32) -> None:
+    """Replace `values` (float32, <= 0) by their exponentials."""
+    for i in range(0, values.size, LANES):
+        place, n = _address(values) + 4 * i, values.size - i
+        store_first(place, n, _lanes.exp_nonpositive(load_first(place, n)))
 
 
-@_jit
-def _choose(logits: Float32, candidates: Int32, chosen: Int32, column: Float32) -> None:
+@_part
+def _softmax(logits: int, n_candidates: int, n: int, inverse: float, out: int, peaks: int) -> None:
+    """Softmax over the first axis of ``(n_candidates, n)`` logits; tiny probabilities become zero."""
+    zero, tiny, scale = splat(np.float32(0.0)), splat(np.float32(_TINY_PROBABILITY)), splat(np.float32(inverse))
+    for i in range(0, n, LANES):
+        some = n - i
+        best = load_first(logits + 4 * i, some)
+        for k in range(1, n_candidates):
+            best = largest(best, load_first(logits + 4 * (k * n + i), some))
+        whole = zero
+        for k in range(n_candidates):
+            e = _lanes.exp_nonpositive((load_first(logits + 4 * (k * n + i), some) - best) * scale)
+            store_first(out + 4 * (k * n + i), some, e)
+            whole = whole + e
+        peak = splat(np.float32(1.0)) / whole
+        store_first(peaks + 4 * i, some, peak)
+        for k in range(n_candidates):
+            p = load_first(out + 4 * (k * n + i), some) * peak
+            store_first(out + 4 * (k * n + i), some, where_greater(p, tiny, p, zero))
+
+
+@_part
+def _choose(logits: int, candidates: int, n_candidates: int, n: int, chosen: int) -> None:
     """Write each neuron's candidate of the largest logit, the first among equals."""
-    n_candidates, n_neurons = logits.shape
-    best = column[0]
-    for i in range(n_neurons):
-        best[i] = logits[0, i]
-        chosen[i] = candidates[0, i]
-    for k in range(1, n_candidates):
-        for i in range(n_neurons):
-            better = logits[k, i] > best[i]
-            best[i] = logits[k, i] if better else best[i]
-            chosen[i] = candidates[k, i] if better else chosen[i]
+    for i in range(0, n, LANES):
+        some = n - i
+        best, choice = load_first(logits + 4 * i, some), load_first(candidates + 4 * i, some)
+        for k in range(1, n_candidates):
+            logit = load_first(logits + 4 * (k * n + i), some)
+            choice = where_greater(logit, best, load_first(candidates + 4 * (k * n + i), some), choice)
+            best = largest(best, logit)
+        store_first(chosen + 4 * i, some, choice)
 
 
-@_jit
-def _mix_gates(probabilities: Float32, coefficients: Float32, mixture: Float32) -> None:
+@_part
+def _mix_gates(probabilities: int, coefficients: int, n_gates: int, n: int, mixture: int) -> None:
     """Write the polynomial of each neuron's mixture of gates."""
-    mixture[:] = 0.0
-    for m in range(4):
-        for k in range(probabilities.shape[0]):
-            c = coefficients[k, m]
-            if c != 0.0:
-                for i in range(probabilities.shape[1]):
-                    mixture[m, i] += c * probabilities[k, i]
+    for i in range(0, n, LANES):
+        some = n - i
+        c0 = c1 = c2 = c3 = splat(np.float32(0.0))
+        for k in range(n_gates):
+            p = load_first(probabilities + 4 * (k * n + i), some)
+            c0 = fma(splat(number_at(coefficients + 16 * k)), p, c0)
+            c1 = fma(splat(number_at(coefficients + 16 * k + 4)), p, c1)
+            c2 = fma(splat(number_at(coefficients + 16 * k + 8)), p, c2)
+            c3 = fma(splat(number_at(coefficients + 16 * k + 12)), p, c3)
+        store_first(mixture + 4 * i, some, c0)
+        store_first(mixture + 4 * (n + i), some, c1)
+        store_first(mixture + 4 * (2 * n + i), some, c2)
+        store_first(mixture + 4 * (3 * n + i), some, c3)
 
 
-@_jit
-def _choose_gates(logits: Float32, coefficients: Float32, hard: Float32, column: Float32) -> None:
+@_part
+def _choose_gates(logits: int, coefficients: int, n_gates: int, n: int, hard: int) -> None:
     """Write the polynomial of each neuron's chosen gate."""
-    n_gates, n_neurons = logits.shape
-    best = column[0]
-    for i in range(n_neurons):
-        best[i] = logits[0, i]
-    for m in range(4):
-        hard[m, :] = coefficients[0, m]
-    for k in range(1, n_gates):
-        for i in range(n_neurons):
-            better = logits[k, i] > best[i]
-            best[i] = logits[k, i] if better else best[i]
-            for m in range(4):
-                hard[m, i] = coefficients[k, m] if better else hard[m, i]
+    for i in range(0, n, LANES):
+        some = n - i
+        best = load_first(logits + 4 * i, some)
+        c0, c1 = splat(number_at(coefficients)), splat(number_at(coefficients + 4))
+        c2, c3 = splat(number_at(coefficients + 8)), splat(number_at(coefficients + 12))
+        for k in range(1, n_gates):
+            logit = load_first(logits + 4 * (k * n + i), some)
+            c0 = where_greater(logit, best, splat(number_at(coefficients + 16 * k)), c0)
+            c1 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 4)), c1)
+            c2 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 8)), c2)
+            c3 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 12)), c3)
+            best = largest(best, logit)
+        store_first(hard + 4 * i, some, c0)
+        store_first(hard + 4 * (n + i), some, c1)
+        store_first(hard + 4 * (2 * n + i), some, c2)
+        store_first(hard + 4 * (3 * n + i), some, c3)
 
 
-@_jit
+@_part
 def open_links(sum_logits: Float32, temperature: float, settings: Settings, work: Workspace) -> None:
     """Write the probability of every link of the sum, and what the forward pass multiplies by."""
     for j in range(sum_logits.size):
@@ -308,26 +316,36 @@ def open_links(sum_logits: Float32, temperature: float, settings: Settings, work
             work.sum_open[j] = 1.0 if p >= settings.sum_threshold else 0.0
 
 
-@_jit
+@_part
 def _prepare(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute what depends on the parameters only: probabilities and choices."""
-    _softmax(params.gate_logits, temperature, work.gate_probabilities, work.exponents, work.column)
+    inverse = np.float32(1.0 / temperature)
+    n_gates, n = params.gate_logits.shape
+    n_links = wire.links.shape[1]
+    logits, p, peaks = _address(params.link_logits), _address(work.link_probabilities), _address(work.peaks)
     for side in range(2):
-        _softmax(params.link_logits[side], temperature, work.link_probabilities[side], work.exponents, work.column)
-    _mix_gates(work.gate_probabilities, wire.coefficients, work.mixture)
+        place = 4 * side * n_links * n
+        _softmax(logits + place, n_links, n, inverse, p + place, peaks + 4 * side * n)
+    p = _address(work.gate_probabilities)
+    _softmax(_address(params.gate_logits), n_gates, n, inverse, p, peaks + 8 * n)
+    _mix_gates(p, _address(wire.coefficients), n_gates, n, _address(work.mixture))
     _prepare_hard(wire, params, temperature, settings, work)
 
 
-@_jit
+@_part
 def _prepare_hard(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute the choices only."""
+    n_gates, n = params.gate_logits.shape
+    n_links = wire.links.shape[1]
     for side in range(2):
-        _choose(params.link_logits[side], wire.links[side], work.chosen[side], work.column)
-    _choose_gates(params.gate_logits, wire.coefficients, work.hard, work.column)
+        place = 4 * side * n_links * n
+        candidates, chosen = _address(wire.links) + place, _address(work.chosen) + 4 * side * n
+        _choose(_address(params.link_logits) + place, candidates, n_links, n, chosen)
+    _choose_gates(_address(params.gate_logits), _address(wire.coefficients), n_gates, n, _address(work.hard))
     open_links(params.sum_logits, temperature, settings, work)
 
 
-@_jit
+@_part
 def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
     """Gather a batch, return its number of blocks; spare places of the last block repeat a row with weight zero."""
     n_blocks = -(-rows.size // BLOCK)
@@ -344,101 +362,90 @@ def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
     return n_blocks
 
 
-@_jit
+@_part
 def _forward(
     wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
     """Compute every signal and the output from the loaded batch."""
     soft = settings.relaxation == SOFT
     _forward_thresholds(wire, params, temperature, soft, work, n_blocks)
-    signal, hard, chosen = work.signal, work.hard, work.chosen
-    for i in range(chosen.shape[1]):
-        row = wire.first_neuron + i
-        if soft:
-            _soft_neuron(wire, work, i, n_blocks)
-        else:
-            a, b = chosen[0, i], chosen[1, i]
-            c0, c1, c2, c3 = hard[0, i], hard[1, i], hard[2, i], hard[3, i]
-            for o in range(n_blocks):
-                for r in range(BLOCK):
-                    signal[row, o, r] = c0 + c1 * signal[a, o, r] + (c2 + c3 * signal[a, o, r]) * signal[b, o, r]
-    output = work.output
-    output[:n_blocks] = 0.0
+    n = work.chosen.shape[1]
+    gate = _address(work.mixture if soft else work.hard)
+    chosen, signal = _address(work.chosen), _address(work.signal)
+    links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
+    stride = work.signal.shape[1] * BYTES
+    for i in range(n):
+        c0, c1 = splat(number_at(gate + 4 * i)), splat(number_at(gate + 4 * (n + i)))
+        c2, c3 = splat(number_at(gate + 4 * (2 * n + i))), splat(number_at(gate + 4 * (3 * n + i)))
+        first, second = signal + whole_at(chosen + 4 * i) * stride, signal + whole_at(chosen + 4 * (n + i)) * stride
+        out = signal + (wire.first_neuron + i) * stride
+        for o in range(n_blocks):
+            at = o * BYTES
+            if soft:
+                a, b = _mix_links(signal + at, stride, links + 4 * i, p + 4 * i, n_links, n)
+            else:
+                a, b = load(first + at), load(second + at)
+            store(out + at, fma(fma(c3, a, c2), b, fma(c1, a, c0)))
+    _forward_sum(wire, params, work, n_blocks)
+
+
+@_part
+def _forward_sum(wire: Wires, params: Groups, work: Workspace, n_blocks: int) -> None:
+    """Add up the rules."""
+    signal, output, stride = _address(work.signal), _address(work.output), work.signal.shape[1] * BYTES
+    work.output[:n_blocks] = 0.0
     for j in range(wire.rule_rows.size):
-        weight = np.float64(work.sum_open[j]) * np.float64(params.weights[j])
+        row, weight = wire.rule_rows[j], np.float64(work.sum_open[j]) * np.float64(params.weights[j])
         if weight != 0.0:
-            row = wire.rule_rows[j]
             for o in range(n_blocks):
-                for r in range(BLOCK):
-                    output[o, r] += weight * signal[row, o, r]
+                add_wide(output + 2 * o * BYTES, weight, load(signal + row * stride + o * BYTES))
 
 
-@_jit
+@_part
 def _forward_thresholds(
     wire: Wires,
     params: Groups,
     temperature: float,
-    soft: bool,
+    soft: bool,  # noqa: FBT001
     work: Workspace,
-    n_blocks: int,  # noqa: FBT001
+    n_blocks: int,
 ) -> None:
     """Steps, or sigmoids where nothing is hard."""
     inverse = np.float32(1.0 / temperature)
-    inputs, signal = work.inputs, work.signal
+    stride = work.signal.shape[1] * BYTES
+    signal, inputs = _address(work.signal) + wire.n_bits * stride, _address(work.inputs)
+    zero, one = splat(np.float32(0.0)), splat(np.float32(1.0))
     for t in range(wire.threshold_input.size):
-        f, row = wire.threshold_input[t], wire.n_bits + t
-        slope, bias = params.slope[t], params.bias[t]
+        source, out = inputs + wire.threshold_input[t] * stride, signal + t * stride
+        slope, bias = params.slope[t], splat(params.bias[t])
         for o in range(n_blocks):
+            x = load(source + o * BYTES)
             if soft:
-                for r in range(BLOCK):
-                    signal[row, o, r] = 1.0 / (1.0 + np.exp(-slope * (inputs[f, o, r] - bias) * inverse))
+                z = splat(slope * inverse) * (x - bias)
+                e = _lanes.exp_nonpositive(zero - absolute(z))
+                y = where_greater(z, zero, one, e) / (one + e)
             elif slope > 0:  # compared, not multiplied: what a cut-off separates must not hang on rounding
-                for r in range(BLOCK):
-                    signal[row, o, r] = np.float32(1.0) if inputs[f, o, r] > bias else np.float32(0.0)
+                y = where_greater(x, bias, one, zero)
+            elif slope < 0:
+                y = where_greater(bias, x, one, zero)
             else:
-                for r in range(BLOCK):
-                    below = inputs[f, o, r] < bias and slope < 0
-                    signal[row, o, r] = np.float32(1.0) if below else np.float32(0.0)
+                y = zero
+            store(out + o * BYTES, y)
 
 
-@_jit
-def _soft_neuron(wire: Wires, work: Workspace, i: int, n_blocks: int) -> None:
-    """The paper's training equation of one neuron: soft inputs, soft gate."""
-    signal, mixture, a, b = work.signal, work.mixture, work.block[0], work.block[1]
-    c0, c1, c2, c3 = mixture[0, i], mixture[1, i], mixture[2, i], mixture[3, i]
-    row = wire.first_neuron + i
-    for o in range(n_blocks):
-        _mix_links(signal, wire.links, work.link_probabilities, 0, i, o, a)
-        _mix_links(signal, wire.links, work.link_probabilities, 1, i, o, b)
-        for r in range(BLOCK):
-            signal[row, o, r] = c0 + c1 * a[r] + (c2 + c3 * a[r]) * b[r]
+@_inline
+def _mix_links(signal: int, stride: int, links: int, p: int, n_links: int, n: int) -> Any:
+    """Return the mixtures of a neuron's candidates for both inputs."""
+    a = b = splat(np.float32(0.0))
+    other = 4 * n_links * n
+    for k in range(n_links):
+        place = 4 * k * n
+        a = fma(splat(number_at(p + place)), load(signal + whole_at(links + place) * stride), a)
+        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(links + place + other) * stride), b)
+    return a, b
 
 
-@_jit
-def _mix_links(signal: Float32, links: Int32, p: Float32, side: int, i: int, o: int, out: Float32) -> None:
-    """Write the mixture of a neuron's candidates for one block.
-
-    Here and below rows are addressed by index: a view of a row would be counted by Numba, which costs more than the
-    loop. Four candidates at a time, so that the result stays in registers.
-    """
-    n = links.shape[1]
-    for r in range(BLOCK):
-        out[r] = 0.0
-    for k in range(0, n - n % 4, 4):
-        p0, p1, p2, p3 = p[side, k, i], p[side, k + 1, i], p[side, k + 2, i], p[side, k + 3, i]
-        if p0 + p1 + p2 + p3 > 0.0:
-            j0, j1, j2, j3 = links[side, k, i], links[side, k + 1, i], links[side, k + 2, i], links[side, k + 3, i]
-            for r in range(BLOCK):
-                out[r] += (p0 * signal[j0, o, r] + p1 * signal[j1, o, r]) + (
-                    p2 * signal[j2, o, r] + p3 * signal[j3, o, r]
-                )
-    for k in range(n - n % 4, n):
-        p0, j0 = p[side, k, i], links[side, k, i]
-        for r in range(BLOCK):
-            out[r] += p0 * signal[j0, o, r]
-
-
-@_jit
+@_part
 def _loss(work: Workspace, settings: Settings, n: int, n_blocks: int) -> float:
     """Return the weighted sum of losses and write the derivative of their mean by the output."""
     total = 0.0
@@ -451,8 +458,8 @@ def _loss(work: Workspace, settings: Settings, n: int, n_blocks: int) -> float:
     return total
 
 
-@_jit
-def _loss_at(difference: float, settings: Settings) -> tuple[float, float]:
+@_part
+def _loss_at(difference: Any, settings: Settings) -> tuple[Any, Any]:
     """Return the loss of one prediction and its derivative."""
     if settings.loss == SQUARED_ERROR:
         return difference * difference, np.float32(2.0) * difference
@@ -468,7 +475,7 @@ def _loss_at(difference: float, settings: Settings) -> tuple[float, float]:
     return slope * difference, slope
 
 
-@_jit
+@_part
 def _backward(
     wire: Wires, params: Groups, grads: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
@@ -476,194 +483,191 @@ def _backward(
     inverse = np.float32(1.0 / temperature)
     _backward_sum(wire, params, grads, inverse, settings.relaxation, work, n_blocks)
     _backward_neurons(wire, settings, work, n_blocks)
-    _softmax_gradient_of_gates(wire.coefficients, work, inverse, grads.gate_logits)
+    n_gates, n = params.gate_logits.shape
+    out = _address(grads.gate_logits)
+    _gate_derivatives(_address(wire.coefficients), _address(work.moments), n_gates, n, out)
+    _softmax_gradient(_address(work.gate_probabilities), out, n_gates, n, inverse, out)
+    n_links = wire.links.shape[1]
     for side in range(2):
-        _softmax_gradient(
-            work.link_probabilities[side], work.link_sums[side], inverse, grads.link_logits[side], work.column
-        )
+        place = 4 * side * n_links * n
+        p, sums = _address(work.link_probabilities) + place, _address(work.link_sums) + place
+        _softmax_gradient(p, sums, n_links, n, inverse, _address(grads.link_logits) + place)
     _backward_thresholds(wire, params, grads, inverse, settings, work, n_blocks)
 
 
-@_jit
+@_part
 def _backward_sum(
     wire: Wires, params: Groups, grads: Groups, inverse: float, relaxation: int, work: Workspace, n_blocks: int
 ) -> None:
-    """Gradients of the sum's links and weights; starts the derivatives of the rules' rows."""
-    signal, d_signal, d_output = work.signal, work.d_signal, work.d_output
-    d_signal[wire.n_bits :] = 0.0
+    """Gradients of the sum's links and weights; the weights with which derivatives reach the rules' rows."""
+    signal, d_output, stride = _address(work.signal), _address(work.d_output), work.signal.shape[1] * BYTES
+    for j in range(wire.rule_rows.size):
+        work.row_weights[wire.rule_rows[j]] = 0.0
     for j in range(wire.rule_rows.size):
         row = wire.rule_rows[j]
-        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
-        link = work.sum_probabilities[j] if relaxation == NEURON else work.sum_open[j]
-        weight = link * params.weights[j]
-        s = np.float32(0.0)
+        products = splat(np.float32(0.0))
         for o in range(n_blocks):
-            for r in range(BLOCK):
-                s += d_output[o, r] * signal[row, o, r]
-            for r in range(BLOCK):
-                d_signal[row, o, r] += weight * d_output[o, r]
+            products = fma(load(d_output + o * BYTES), load(signal + row * stride + o * BYTES), products)
+        s = total(products)
         p = work.sum_probabilities[j]
+        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
+        link = p if relaxation == NEURON else work.sum_open[j]
+        work.row_weights[row] += link * params.weights[j]
         grads.weights[j] = link * s
         slope = p * (np.float32(1.0) - p)
         grads.sum_logits[j] = slope * inverse * params.weights[j] * s if slope > _TINY_PROBABILITY else 0.0
 
 
-@_jit
-def _gather_derivative(wire: Wires, p: Float32, d_input: Float32, row: int, o: int, out: Float32) -> None:
-    """Add up what the consumers of a row send back, for one block, four consumers at a time."""
-    start, end = wire.consumers[row], wire.consumers[row + 1]
-    links, inputs = wire.consumer_link, wire.consumer_input
-    n = (end - start) % 4
-    for c in range(start, end - n, 4):
-        p0, p1, p2, p3 = p[links[c]], p[links[c + 1]], p[links[c + 2]], p[links[c + 3]]
-        if p0 + p1 + p2 + p3 > 0.0:
-            i0, i1, i2, i3 = inputs[c], inputs[c + 1], inputs[c + 2], inputs[c + 3]
-            for r in range(BLOCK):
-                out[r] += (p0 * d_input[i0, o, r] + p1 * d_input[i1, o, r]) + (
-                    p2 * d_input[i2, o, r] + p3 * d_input[i3, o, r]
-                )
-    for c in range(end - n, end):
-        p0, i0 = p[links[c]], inputs[c]
-        for r in range(BLOCK):
-            out[r] += p0 * d_input[i0, o, r]
+@_inline
+def _gather_derivative(links: int, inputs: int, start: int, end: int, p: int, d_input: int, stride: int) -> Any:
+    """Return the sum of what the consumers of a row send back; in two sums, so that one need not wait for the other."""
+    even = odd = splat(np.float32(0.0))
+    for c in range(start, end - 1, 2):
+        p0, p1 = number_at(p + 4 * whole_at(links + 4 * c)), number_at(p + 4 * whole_at(links + 4 * c + 4))
+        even = fma(splat(p0), load(d_input + whole_at(inputs + 4 * c) * stride), even)
+        odd = fma(splat(p1), load(d_input + whole_at(inputs + 4 * c + 4) * stride), odd)
+    if (end - start) % 2:
+        p0 = number_at(p + 4 * whole_at(links + 4 * (end - 1)))
+        even = fma(splat(p0), load(d_input + whole_at(inputs + 4 * (end - 1)) * stride), even)
+    return even + odd
 
 
-@_jit
-def _sum_products(
-    links: Int32, p: Float32, sums: Float32, d_input: Float32, signal: Float32, side: int, i: int, o: int
-) -> None:
+@_inline
+def _sum_products(d: Any, signal: int, stride: int, links: int, sums: int, n_links: int, n: int) -> None:
     """Add up derivative times candidate over one block, four candidates at a time."""
-    n = links.shape[1]
-    row = side * links.shape[2] + i
-    for k in range(0, n - n % 4, 4):
-        if p[side, k, i] + p[side, k + 1, i] + p[side, k + 2, i] + p[side, k + 3, i] > 0.0:
-            j0, j1, j2, j3 = links[side, k, i], links[side, k + 1, i], links[side, k + 2, i], links[side, k + 3, i]
-            s0, s1, s2, s3 = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
-            for r in range(BLOCK):
-                d = d_input[row, o, r]
-                s0 += d * signal[j0, o, r]
-                s1 += d * signal[j1, o, r]
-                s2 += d * signal[j2, o, r]
-                s3 += d * signal[j3, o, r]
-            sums[side, k, i] += s0
-            sums[side, k + 1, i] += s1
-            sums[side, k + 2, i] += s2
-            sums[side, k + 3, i] += s3
-    for k in range(n - n % 4, n):
-        j0 = links[side, k, i]
-        s0 = np.float32(0.0)
-        for r in range(BLOCK):
-            s0 += d_input[row, o, r] * signal[j0, o, r]
-        sums[side, k, i] += s0
+    step = 4 * n
+    for k in range(0, n_links - 3, 4):
+        link = links + k * step
+        s0, s1, s2, s3 = totals(
+            d * load(signal + whole_at(link) * stride),
+            d * load(signal + whole_at(link + step) * stride),
+            d * load(signal + whole_at(link + 2 * step) * stride),
+            d * load(signal + whole_at(link + 3 * step) * stride),
+        )
+        add_at(sums + k * step, s0)
+        add_at(sums + (k + 1) * step, s1)
+        add_at(sums + (k + 2) * step, s2)
+        add_at(sums + (k + 3) * step, s3)
+    for k in range(n_links - n_links % 4, n_links):
+        add_at(sums + k * step, total(d * load(signal + whole_at(links + k * step) * stride)))
 
 
-@_jit
+@_part
 def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks: int) -> None:
-    """From the last neuron to the first: gather its derivative, pass it to its inputs, sum up what its logits need."""
-    factor = np.float32(settings.gradient_factor)
+    """From the last neuron to the first: gather its derivative, pass it to its inputs, sum up what its logits need.
+
+    Where one candidate has all the probability, the logits have no gradient and nothing is summed up for them.
+    """
     separate = settings.relaxation == SEPARATE
-    gate = work.hard if separate else work.mixture
-    signal, d_signal, d_input, moments = work.signal, work.d_signal, work.d_input, work.moments
-    links, p, flat = wire.links, work.link_probabilities, work.link_probabilities.reshape(work.link_probabilities.size)
-    a, b, dy = work.block[0], work.block[1], work.block[2]
-    n_neurons = work.chosen.shape[1]
-    moments[:] = 0.0
+    soft = settings.relaxation == SOFT
+    factor, zero = splat(np.float32(settings.gradient_factor)), splat(np.float32(0.0))
+    gate = _address(work.hard if separate else work.mixture)
+    stride, n = work.signal.shape[1] * BYTES, work.chosen.shape[1]
+    signal, d_input, d_output = _address(work.signal), _address(work.d_input), _address(work.d_output)
+    links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
+    chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
+    consumer_link, consumer_input = _address(wire.consumer_link), _address(wire.consumer_input)
+    other = 4 * n_links * n
+    work.moments[:] = 0.0
     work.link_sums[:] = 0.0
-    for i in range(n_neurons - 1, -1, -1):
+    for i in range(n - 1, -1, -1):
         row = wire.first_neuron + i
-        ja, jb = work.chosen[0, i], work.chosen[1, i]
-        c1, c2, c3 = gate[1, i], gate[2, i], gate[3, i]
+        start, end = wire.consumers[row], wire.consumers[row + 1]
+        weight = work.row_weights[row]
+        c1, c2 = splat(number_at(gate + 4 * (n + i))), splat(number_at(gate + 4 * (2 * n + i)))
+        c3 = splat(number_at(gate + 4 * (3 * n + i)))
+        open_a, open_b = work.peaks[0, i] < 1.0, work.peaks[1, i] < 1.0
+        open_gate = work.peaks[2, i] < 1.0
+        hard = not soft and (separate or not (open_a or open_b))
+        first, second = signal + whole_at(chosen + 4 * i) * stride, signal + whole_at(chosen + 4 * (n + i)) * stride
         for o in range(n_blocks):
-            for r in range(BLOCK):
-                dy[r] = d_signal[row, o, r]
-            _gather_derivative(wire, flat, d_input, row, o, dy)
-            size = np.float32(0.0)
-            for r in range(BLOCK):
-                size += abs(dy[r])
-            if size == 0.0:
-                d_input[i, o] = 0.0
-                d_input[n_neurons + i, o] = 0.0
+            at = o * BYTES
+            dy = _gather_derivative(consumer_link, consumer_input, start, end, p, d_input + at, stride)
+            if weight != 0.0:
+                dy = fma(splat(weight), load(d_output + at), dy)
+            out_a, out_b = d_input + i * stride + at, d_input + (n + i) * stride + at
+            if not any_nonzero(dy):
+                store(out_a, zero)
+                store(out_b, zero)
                 continue
-            if separate:
-                for r in range(BLOCK):
-                    a[r] = signal[ja, o, r]
-                    b[r] = signal[jb, o, r]
+            if hard:
+                a, b = load(first + at), load(second + at)
             else:
-                _mix_links(signal, links, p, 0, i, o, a)
-                _mix_links(signal, links, p, 1, i, o, b)
-            m0, m1, m2, m3 = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
-            for r in range(BLOCK):
-                d = dy[r] * factor
-                m0 += d
-                m1 += d * a[r]
-                m2 += d * b[r]
-                m3 += d * a[r] * b[r]
-                d_input[i, o, r] = d * (c1 + c3 * b[r])
-                d_input[n_neurons + i, o, r] = d * (c2 + c3 * a[r])
-            moments[0, i] += m0
-            moments[1, i] += m1
-            moments[2, i] += m2
-            moments[3, i] += m3
-            _sum_products(links, p, work.link_sums, d_input, signal, 0, i, o)
-            _sum_products(links, p, work.link_sums, d_input, signal, 1, i, o)
+                a, b = _mix_links(signal + at, stride, links + 4 * i, p + 4 * i, n_links, n)
+            d = dy * factor
+            d_a, d_b = d * fma(c3, b, c1), d * fma(c3, a, c2)
+            store(out_a, d_a)
+            store(out_b, d_b)
+            if open_gate:
+                d_times_a = d * a
+                m0, m1, m2, m3 = totals(d, d_times_a, d * b, d_times_a * b)
+                add_at(moments + 4 * i, m0)
+                add_at(moments + 4 * (n + i), m1)
+                add_at(moments + 4 * (2 * n + i), m2)
+                add_at(moments + 4 * (3 * n + i), m3)
+            if open_a:
+                _sum_products(d_a, signal + at, stride, links + 4 * i, sums + 4 * i, n_links, n)
+            if open_b:
+                _sum_products(d_b, signal + at, stride, links + other + 4 * i, sums + other + 4 * i, n_links, n)
 
 
-@_jit
-def _softmax_gradient(p: Float32, d_p: Float32, inverse: float, out: Float32, column: Float32) -> None:
-    """Turn derivatives by probabilities into derivatives by logits: p·(dp - Σ p·dp)/τ."""
-    n_candidates, n_neurons = p.shape
-    mean = column[0]
-    for i in range(n_neurons):
-        mean[i] = 0.0
-    for k in range(n_candidates):
-        for i in range(n_neurons):
-            mean[i] += p[k, i] * d_p[k, i]
-    for k in range(n_candidates):
-        for i in range(n_neurons):
-            out[k, i] = p[k, i] * (d_p[k, i] - mean[i]) * np.float32(inverse)
+@_part
+def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, out: int) -> None:
+    """Write the derivatives by the gates' probabilities, which are polynomials in the four moments."""
+    for i in range(0, n, LANES):
+        some = n - i
+        m0, m1 = load_first(moments + 4 * i, some), load_first(moments + 4 * (n + i), some)
+        m2, m3 = load_first(moments + 4 * (2 * n + i), some), load_first(moments + 4 * (3 * n + i), some)
+        for k in range(n_gates):
+            c = coefficients + 16 * k
+            d = fma(splat(number_at(c)), m0, splat(number_at(c + 4)) * m1)
+            d = fma(splat(number_at(c + 8)), m2, fma(splat(number_at(c + 12)), m3, d))
+            store_first(out + 4 * (k * n + i), some, d)
 
 
-@_jit
-def _softmax_gradient_of_gates(coefficients: Float32, work: Workspace, inverse: float, out: Float32) -> None:
-    """The same for gates, whose derivatives are polynomials in the four moments."""
-    n_gates, n_neurons = out.shape
-    moments = work.moments
-    for k in range(n_gates):
-        c0, c1, c2, c3 = coefficients[k, 0], coefficients[k, 1], coefficients[k, 2], coefficients[k, 3]
-        for i in range(n_neurons):
-            out[k, i] = c0 * moments[0, i] + c1 * moments[1, i] + c2 * moments[2, i] + c3 * moments[3, i]
-    _softmax_gradient(work.gate_probabilities, out, inverse, out, work.column)
+@_part
+def _softmax_gradient(p: int, d_p: int, n_candidates: int, n: int, inverse: float, out: int) -> None:
+    """Turn derivatives by probabilities into derivatives by logits: p·(dp - Σ p·dp)/τ. `out` may be `d_p`."""
+    scale = splat(np.float32(inverse))
+    for i in range(0, n, LANES):
+        some = n - i
+        mean = splat(np.float32(0.0))
+        for k in range(n_candidates):
+            place = 4 * (k * n + i)
+            mean = fma(load_first(p + place, some), load_first(d_p + place, some), mean)
+        for k in range(n_candidates):
+            place = 4 * (k * n + i)
+            d = (load_first(d_p + place, some) - mean) * scale
+            store_first(out + place, some, load_first(p + place, some) * d)
 
 
-@_jit
+@_part
 def _backward_thresholds(
     wire: Wires, params: Groups, grads: Groups, inverse: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
     """Gradients of biases and slopes, through the sigmoid's derivative."""
     scale = np.float32(settings.gradient_factor) * np.float32(inverse)
-    n = wire.threshold_input.size
-    inputs, dy, d_input, exps = work.inputs, work.block[0], work.d_input, work.threshold_exp
-    flat = work.link_probabilities.reshape(work.link_probabilities.size)
-    for t in range(n):
-        f, slope, bias = wire.threshold_input[t], params.slope[t], params.bias[t]
+    stride = work.signal.shape[1] * BYTES
+    inputs, d_input, p = _address(work.inputs), _address(work.d_input), _address(work.link_probabilities)
+    consumer_link, consumer_input = _address(wire.consumer_link), _address(wire.consumer_input)
+    zero, one, tiny = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(_TINY_PROBABILITY))
+    for t in range(wire.threshold_input.size):
+        source = inputs + wire.threshold_input[t] * stride
+        slope, bias = params.slope[t], splat(params.bias[t])
+        start, end = wire.consumers[wire.n_bits + t], wire.consumers[wire.n_bits + t + 1]
+        s0 = s1 = zero
         for o in range(n_blocks):
-            for r in range(BLOCK):
-                exps[t, o, r] = -abs(slope * (inputs[f, o, r] - bias)) * np.float32(inverse)
-    exp_nonpositive(exps.reshape(exps.size), work.exponents)
-    for t in range(n):
-        f, slope, bias = wire.threshold_input[t], params.slope[t], params.bias[t]
-        s0, s1 = np.float32(0.0), np.float32(0.0)
-        for o in range(n_blocks):
-            for r in range(BLOCK):
-                dy[r] = 0.0
-            _gather_derivative(wire, flat, d_input, wire.n_bits + t, o, dy)
-            for r in range(BLOCK):
-                e = exps[t, o, r] if exps[t, o, r] > np.float32(_TINY_PROBABILITY) else np.float32(0.0)
-                dz = dy[r] * e / ((np.float32(1.0) + e) * (np.float32(1.0) + e))
-                s0 += dz
-                s1 += dz * (inputs[f, o, r] - bias)
-        grads.bias[t] = -slope * s0 * scale
-        grads.slope[t] = s1 * scale
+            at = o * BYTES
+            dy = _gather_derivative(consumer_link, consumer_input, start, end, p, d_input + at, stride)
+            if any_nonzero(dy):
+                x = load(source + at) - bias
+                e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
+                e = where_greater(e, tiny, e, zero)
+                d = dy * e / ((one + e) * (one + e))
+                s0 = s0 + d
+                s1 = fma(d, x, s1)
+        grads.bias[t] = -slope * total(s0) * scale
+        grads.slope[t] = total(s1) * scale
 
 
 @_jit
@@ -681,7 +685,7 @@ def batch_gradients(
     _prepare(wire, params, temperature, settings, work)
     n_blocks = _load(data, rows, wire.n_bits, work)
     _forward(wire, params, temperature, settings, work, n_blocks)
-    loss = _loss(work, settings, rows.size, n_blocks)
+    loss: float = _loss(work, settings, rows.size, n_blocks)
     _backward(wire, params, grads, temperature, settings, work, n_blocks)
     return loss
 
@@ -763,7 +767,7 @@ def hard_outputs(
         for j in range(rules.shape[0]):
             values = work.signal[wire.rule_rows[j]].reshape(size)
             for r in range(rows.size):
-                rules[j, start + r] = values[r] > 0.5
+                rules[j, start + r] = values[r] != 0.0
 
 
 @_jit

@@ -1,0 +1,286 @@
+"""Thirty-two float32 numbers as one value of Numba's: the batch's places, or neighbouring neurons.
+
+LLVM vectorises plain loops only where it can prove that arrays do not overlap, and keeps no row of an array in
+registers from one loop to the next. A value of type `lanes` is a vector of LLVM's: it stays in registers, whatever
+their width on the machine, and arithmetic on it is arithmetic on all lanes. Memory is named by its address.
+
+    a = zeros()
+    for k in range(n):
+        a = fma(splat(p[k]), load(address + k * BYTES), a)
+
+Numba's cache notices changes of the file that defines the kernels, not of this one: delete ``__pycache__`` after
+changing it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+from numba.core.typing import templates
+
+#: Lanes of a value, and its size in memory: two cache lines.
+LANES: Final = 32
+BYTES: Final = 4 * LANES
+
+# Sums may be reordered and fused; NaN and infinity keep their meaning.
+_FLAGS: Final = ("contract", "reassoc", "nsz", "arcp")
+_BIT: Final = ir.IntType(1)
+_INT32: Final = ir.IntType(32)
+_INT64: Final = ir.IntType(64)
+_FLOAT: Final = ir.FloatType()
+_VECTOR: Final = ir.VectorType(_FLOAT, LANES)
+_WHOLES: Final = ir.VectorType(_INT32, LANES)
+
+_LOG2_E: Final = 1.4426950408889634
+# Minimax polynomial of 2**f on [0, 1] with relative error below 1e-7: LLVM does not vectorise exp by itself.
+_EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.05579991409460651, 0.00901702896815921,
+                0.0018671306997685966)  # fmt: skip
+
+_Builder: TypeAlias = ir.IRBuilder
+# Numba's own types are partial: what follows is typed by hand.
+_cgutils: Any = cgutils
+_extending: Any = extending
+_templates: Any = templates
+_float32: Any = types.float32
+_tuple: Any = types.UniTuple
+_address: Any = types.int64
+
+
+class Lanes(types.Type):
+    """The type of a value of thirty-two float32 lanes."""
+
+    def __init__(self) -> None:
+        super().__init__(name="lanes")
+
+
+lanes: Final = Lanes()
+
+
+@_extending.register_model(Lanes)
+class _LanesModel(extending.models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+def _constant(value: float, kind: ir.VectorType = _VECTOR) -> ir.Constant:
+    return ir.Constant(kind, [value] * LANES)
+
+
+def _splat(builder: _Builder, value: ir.Value) -> ir.Value:
+    kind = ir.VectorType(value.type, LANES)
+    vector = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _INT32(0))
+    return builder.shuffle_vector(vector, vector, ir.Constant(_WHOLES, [0] * LANES))
+
+
+def _call(builder: _Builder, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+    """Call one of LLVM's own functions."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(_cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def _define(result: Any, *arguments: Any) -> Callable[[Callable[..., ir.Value]], Any]:
+    """Make a function of the builder and LLVM values a function of Numba's with the given types."""
+
+    def decorate(emit: Callable[..., ir.Value]) -> Any:
+        def codegen(context: Any, builder: _Builder, _: Any, values: Any) -> ir.Value:
+            emitted = emit(builder, *values)
+            if isinstance(result, types.BaseTuple):
+                return context.make_tuple(builder, result, emitted)
+            return context.get_dummy_value() if result is types.void else emitted
+
+        def definition(_typing: Any, *_: Any) -> Any:
+            return _templates.signature(result, *arguments), codegen
+
+        # Numba counts the arguments of an intrinsic by its signature.
+        names = ["typing", *(f"x{i}" for i in range(len(arguments)))]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        definition.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+        definition.__name__, definition.__doc__ = emit.__name__, emit.__doc__
+        return _extending.intrinsic(definition)
+
+    return decorate
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+@_define(lanes, _address)
+def load(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the thirty-two numbers at an address."""
+    return builder.load(builder.inttoptr(address, _VECTOR.as_pointer()), align=4)
+
+
+@_define(types.void, _address, lanes)
+def store(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Write thirty-two numbers to an address."""
+    builder.store(value, builder.inttoptr(address, _VECTOR.as_pointer()), align=4)
+
+
+def _first(builder: _Builder, n: ir.Value) -> ir.Value:
+    """Return the mask of the first n lanes."""
+    wide = ir.VectorType(_INT64, LANES)
+    return builder.icmp_signed("<", ir.Constant(wide, list(range(LANES))), _splat(builder, n))
+
+
+@_define(lanes, _address, types.int64)
+def load_first(builder: _Builder, address: ir.Value, n: ir.Value) -> ir.Value:
+    """Return the numbers at an address, n of them if they are fewer than thirty-two, and zeros."""
+    pointer = builder.inttoptr(address, _VECTOR.as_pointer())
+    arguments = (pointer, _INT32(4), _first(builder, n), _constant(0.0))
+    return _call(builder, f"llvm.masked.load.v{LANES}f32.p0", _VECTOR, *arguments)
+
+
+@_define(types.void, _address, types.int64, lanes)
+def store_first(builder: _Builder, address: ir.Value, n: ir.Value, value: ir.Value) -> None:
+    """Write the first n lanes to an address, or all if n is thirty-two or more."""
+    pointer = builder.inttoptr(address, _VECTOR.as_pointer())
+    arguments = (value, pointer, _INT32(4), _first(builder, n))
+    _call(builder, f"llvm.masked.store.v{LANES}f32.p0", ir.VoidType(), *arguments)
+
+
+@_define(types.int64, _address)
+def whole_at(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the int32 number at an address."""
+    return builder.sext(builder.load(builder.inttoptr(address, _INT32.as_pointer()), align=4), _INT64)
+
+
+@_define(_float32, _address)
+def number_at(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the float32 number at an address."""
+    return builder.load(builder.inttoptr(address, _FLOAT.as_pointer()), align=4)
+
+
+@_define(types.void, _address, _float32)
+def add_at(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Add to the float32 number at an address."""
+    pointer = builder.inttoptr(address, _FLOAT.as_pointer())
+    builder.store(builder.fadd(builder.load(pointer, align=4), value), pointer, align=4)
+
+
+@_define(types.void, _address, types.float64, lanes)
+def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.Value) -> None:
+    """Add factor times value to the thirty-two float64 numbers at an address."""
+    kind = ir.VectorType(ir.DoubleType(), LANES)
+    pointer = builder.inttoptr(address, kind.as_pointer())
+    product = builder.fmul(_splat(builder, factor), builder.fpext(value, kind), flags=_FLAGS)
+    builder.store(builder.fadd(builder.load(pointer, align=8), product, flags=_FLAGS), pointer, align=8)
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@_define(lanes, _float32)
+def splat(builder: _Builder, value: ir.Value) -> ir.Value:
+    """Return a value whose lanes are all the same number."""
+    return _splat(builder, value)
+
+
+@_define(lanes, lanes, lanes, lanes)
+def fma(builder: _Builder, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
+    """Return a·b + c."""
+    return builder.fadd(builder.fmul(a, b, flags=_FLAGS), c, flags=_FLAGS)
+
+
+@_define(lanes, lanes, lanes, lanes, lanes)
+def where_greater(builder: _Builder, a: ir.Value, b: ir.Value, yes: ir.Value, no: ir.Value) -> ir.Value:
+    """Return `yes` in lanes where a > b, else `no`. Their bits are copied as they are: they may be whole numbers."""
+    return builder.select(builder.fcmp_ordered(">", a, b), yes, no)
+
+
+@_define(lanes, lanes, lanes)
+def largest(builder: _Builder, a: ir.Value, b: ir.Value) -> ir.Value:
+    """Return the larger of two numbers, lane by lane."""
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+@_define(lanes, lanes)
+def absolute(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return the numbers without their signs."""
+    return _call(builder, f"llvm.fabs.v{LANES}f32", _VECTOR, a)
+
+
+@_define(types.boolean, lanes)
+def any_nonzero(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Tell whether any lane differs from zero (NaN does)."""
+    bits = builder.bitcast(builder.fcmp_unordered("!=", a, _constant(0.0)), ir.IntType(LANES))
+    return builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0))
+
+
+@_define(lanes, lanes)
+def exp_nonpositive(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return the exponentials of numbers that are not above zero, to single precision; tiny ones are not denormal."""
+    t = builder.fmul(a, _constant(_LOG2_E), flags=_FLAGS)
+    floor = _constant(-126.0)
+    t = builder.select(builder.fcmp_ordered(">", t, floor), t, floor)
+    whole = _call(builder, f"llvm.floor.v{LANES}f32", _VECTOR, t)
+    f = builder.fsub(t, whole, flags=_FLAGS)
+    p: ir.Value = _constant(_EXP2[-1])
+    for coefficient in _EXP2[-2::-1]:
+        p = builder.fadd(builder.fmul(p, f, flags=_FLAGS), _constant(coefficient), flags=_FLAGS)
+    exponent = builder.shl(builder.fptosi(whole, _WHOLES), _constant(23, _WHOLES))
+    return builder.bitcast(builder.add(builder.bitcast(p, _WHOLES), exponent), _VECTOR)
+
+
+# --- sums over lanes --------------------------------------------------------------------------------------------------
+
+
+def _half(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return a vector of half the length: its first half plus its second."""
+    n = a.type.count // 2
+    parts = [
+        builder.shuffle_vector(a, a, ir.Constant(ir.VectorType(_INT32, n), list(range(start, start + n))))
+        for start in (0, n)
+    ]
+    return builder.fadd(*parts, flags=_FLAGS)
+
+
+@_define(_float32, lanes)
+def total(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return the sum over the lanes."""
+    while a.type.count > 1:
+        a = _half(builder, a)
+    return builder.extract_element(a, _INT32(0))
+
+
+@_define(_tuple(_float32, 4), lanes, lanes, lanes, lanes)
+def totals(builder: _Builder, *four: ir.Value) -> list[ir.Value]:
+    """Return the sums over the lanes of four values, in half the instructions of four sums."""
+    a, b, c, d = (_half(builder, value) for value in four)
+    n = LANES // 2
+
+    def pick(x: ir.Value, y: ir.Value, order: tuple[int, int, int, int]) -> ir.Value:
+        """From each group of four lanes of both take four; 0 to 3 are x's, 4 to 7 are y's."""
+        mask = [g + i % 4 + (n if i > 3 else 0) for g in range(0, n, 4) for i in order]  # noqa: PLR2004
+        return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, n), mask))
+
+    ab = builder.fadd(pick(a, b, (0, 4, 1, 5)), pick(a, b, (2, 6, 3, 7)), flags=_FLAGS)
+    cd = builder.fadd(pick(c, d, (0, 4, 1, 5)), pick(c, d, (2, 6, 3, 7)), flags=_FLAGS)
+    sums = builder.fadd(pick(ab, cd, (0, 1, 4, 5)), pick(ab, cd, (2, 3, 6, 7)), flags=_FLAGS)
+    while sums.type.count > 4:  # noqa: PLR2004
+        sums = _half(builder, sums)
+    return [builder.extract_element(sums, _INT32(i)) for i in range(4)]
+
+
+def _operator(function: Any, emit: str) -> None:
+    """Give Numba an operator of two values."""
+
+    class Template(templates.ConcreteTemplate):
+        cases = (_templates.signature(lanes, lanes, lanes),)
+
+    def lower(_context: Any, builder: _Builder, _signature: Any, arguments: Any) -> ir.Value:
+        return getattr(builder, emit)(*arguments, flags=_FLAGS)
+
+    _templates.infer_global(function)(Template)
+    _extending.lower_builtin(function, lanes, lanes)(lower)
+
+
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
