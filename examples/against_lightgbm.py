@@ -1,0 +1,39 @@
+"""The same split for a boosted ensemble, a linear model and ours: what do rules cost in accuracy, if anything.
+
+Run it: python examples/against_lightgbm.py  (pip install lightgbm first, or it is left out)
+"""
+
+import time
+
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import train_test_split
+
+from dln import DLNRegressor
+
+models = {"dln": DLNRegressor(random_state=0), "linear regression": LinearRegression()}
+try:
+    from lightgbm import LGBMRegressor
+
+    models["LightGBM"] = LGBMRegressor(random_state=0, verbose=-1)
+except ImportError:
+    print("LightGBM is not installed; pip install lightgbm to see it here.")
+
+tables = {
+    "diabetes": load_diabetes(return_X_y=True, scaled=False),
+    "Friedman #1": make_friedman1(800, noise=1.0, random_state=0),
+}
+for name, (X, y) in tables.items():
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+    print(f"\n{name}: {len(X_train)} rows to learn from, {len(X_test)} to test on")
+    for kind, model in models.items():
+        start = time.perf_counter()
+        model.fit(X_train, y_train)
+        seconds = time.perf_counter() - start
+        if kind == "dln":
+            size = f"{len(model.circuit_.rules)} rules"
+        elif kind == "LightGBM":
+            size = f"{model.booster_.num_trees()} trees of up to 31 leaves"
+        else:
+            size = f"{len(model.coef_)} coefficients"
+        print(f"  {kind:18} test R² {model.score(X_test, y_test):6.3f}   {seconds:5.1f} s   {size}")

@@ -1,0 +1,44 @@
+"""A scikit-learn pipeline with a grid search over it: the estimator is one like any other.
+
+Run it: python examples/pipeline_and_grid.py
+"""
+
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from dln import DLNRegressor
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
+
+
+def ratios(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what a doctor would look at besides the raw values."""
+    return pd.DataFrame({"ldl / hdl": table["s2"] / table["s3"], "bmi × bp": table["bmi"] * table["bp"]})
+
+
+# Rules compare one column with one number, so a ratio that matters is worth a column of its own.
+pipeline = make_pipeline(
+    make_column_transformer(
+        ("passthrough", list(X.columns)),
+        (FunctionTransformer(ratios), ["s2", "s3", "bmi", "bp"]),
+        verbose_feature_names_out=False,
+    ).set_output(transform="pandas"),
+    DLNRegressor(random_state=0, max_epochs=60, n_jobs=1),
+)
+search = GridSearchCV(
+    pipeline,
+    {"dlnregressor__n_thresholds": [4, 10], "dlnregressor__hidden_layer_sizes": [(32,), (64, 32)]},
+    cv=3,
+)
+search.fit(X_train, y_train)
+
+print("best:", {name.partition("__")[2]: value for name, value in search.best_params_.items()})
+print(f"cross-validated R² {search.best_score_:.3f}, test R² {search.score(X_test, y_test):.3f}\n")
+
+# Rules name the columns as they left the transformer.
+print("\n".join(str(search.best_estimator_[-1].circuit_).splitlines()[:6]))
