@@ -16,6 +16,8 @@ _TRAINING: Final = "#1b5e9e"
 _VALIDATION: Final = "#b3261e"
 #: Columns shown in the chart of importances.
 _MAX_BARS: Final = 30
+#: Characters of a name beside a bar.
+_MAX_NAME: Final = 40
 
 
 def importance_chart(names: Sequence[str], importances: npt.NDArray[np.float64], ax: Any = None) -> Any:
@@ -86,4 +88,5 @@ def _plain(name: str) -> str:
     >>> print(_plain("$x$"))
     \$x\$
     """
-    return name_text(name).replace("$", r"\$")
+    text = name_text(name)
+    return (text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…").replace("$", r"\$")

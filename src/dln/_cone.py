@@ -6,6 +6,16 @@ from dln._circuit import Circuit
 from dln._gates import GATES
 
 
+def reads(kind: int) -> tuple[bool, bool]:
+    """Return whether a gate depends on its first and on its second input.
+
+    >>> reads(1), reads(3), reads(10), reads(15)
+    ((True, True), (True, False), (False, True), (False, False))
+    """
+    t00, t01, t10, t11 = GATES[kind].truth
+    return (t00, t01) != (t10, t11), (t00, t10) != (t01, t11)
+
+
 def node_cone(circuit: Circuit, node: int) -> list[int]:
     """Return the nodes under a node and the node itself, inputs before what uses them.
 

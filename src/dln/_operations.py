@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dln._circuit import Above, Circuit, IsIn
-from dln._gates import GATES, NOT_A, NOT_B, A, B
+from dln._cone import reads
+from dln._gates import GATES
 
 GATE: Final = 1
 XOR_GATE: Final = 3
@@ -180,6 +181,7 @@ def live_nodes(circuit: Circuit) -> list[bool]:
     for i in range(len(circuit.gates) - 1, -1, -1):
         gate = circuit.gates[i]
         if used[n_literals + i]:
-            used[gate.a] |= gate.kind in {A, NOT_A} or GATES[gate.kind].cost > 0
-            used[gate.b] |= gate.kind in {B, NOT_B} or GATES[gate.kind].cost > 0
+            uses_a, uses_b = reads(gate.kind)
+            used[gate.a] |= uses_a
+            used[gate.b] |= uses_b
     return used

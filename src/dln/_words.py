@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from dln._circuit import Above, Category, Circuit, Column, IsIn, Literal
+from dln._cone import reads
 from dln._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 
 #: A rule of more literals than this is told by its size: nobody reads further, and shared gates can make text explode.
@@ -79,10 +80,11 @@ def node_text(circuit: Circuit, node: int) -> str:
 
 
 def node_sizes(circuit: Circuit) -> list[int]:
-    """Return for every node how many literals it names when written out."""
+    """Return for every node how many literals it names when written out; inputs that a gate ignores are not named."""
     sizes = [1] * len(circuit.literals)
     for gate in circuit.gates:
-        sizes.append(sizes[gate.a] + sizes[gate.b])
+        uses_a, uses_b = reads(gate.kind)
+        sizes.append(sizes[gate.a] * uses_a + sizes[gate.b] * uses_b)
     return sizes
 
 

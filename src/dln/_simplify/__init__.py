@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from dln._circuit import Circuit
+from dln._circuit import Circuit, Rule
 from dln._gates import GATES
 from dln._operations import circuit_cost
 from dln._simplify._emit import merged, unmerged
 from dln._simplify._graph import Graph, read_circuit
 from dln._simplify._proof import same_meaning
 from dln._simplify._rewrite import rewrite
+from dln._words import node_sizes
 
 __all__ = ["simplify"]
 
@@ -57,8 +58,6 @@ def _one_pass(circuit: Circuit) -> Circuit:
 
 def _put_back(circuit: Circuit, written: Circuit, places: list[int], failed: list[int]) -> tuple[Graph, list[int]]:
     """Return a graph in which the failed rules are the original gates and the others the rewritten ones."""
-    from dln._circuit import Rule
-
     graph = Graph(plain=True)
     original = read_circuit(graph, circuit)
     nodes = [Rule(place >> 1, 0.0) if place >= 0 else Rule(0, 0.0) for place in places]
@@ -74,9 +73,7 @@ def _put_back(circuit: Circuit, written: Circuit, places: list[int], failed: lis
 def _measure(circuit: Circuit) -> tuple[int, ...]:
     """Return what simplification makes smaller, the most important first."""
     cost = circuit_cost(circuit)
-    sizes = [1] * len(circuit.literals)
-    for gate in circuit.gates:
-        sizes.append(sizes[gate.a] + sizes[gate.b])
+    sizes = node_sizes(circuit)
     negations = sum(
         GATES[gate.kind].truth[0] + (GATES[gate.kind].cost == 1) * _negated_inputs(gate.kind) for gate in circuit.gates
     )
