@@ -195,6 +195,8 @@ def _tell_model(output: str, target: str, split: Split, model: DLNRegressor, sco
     next_steps = [
         (f"dln show {quoted}", "the whole model"),
         (f"dln predict {quoted} TABLE", "predictions for another table"),
+        (f"dln explain {quoted} TABLE --row 1", "why a row gets its prediction"),
+        (f"dln plot {quoted} -o model.svg", "a picture"),
     ]
     show(f"\nSaved to {output}. What to do next:", facts(next_steps))
 

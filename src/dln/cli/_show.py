@@ -43,13 +43,14 @@ def _facts(name: str, model: DLNRegressor, max_rules: int | None) -> dict[str, A
             {"name": column.name, "categories": None if column.categories is None else list(column.categories)}
             for column in model.circuit_.columns
         ],
-        "columns_used": _used(model),
+        "columns_used": columns_used(model),
         "epochs": model.n_iter_,
         "operations": {reading: int(model.cost(reading)) for reading in ("paper", "select")},
     }
 
 
-def _used(model: DLNRegressor) -> list[str]:
+def columns_used(model: DLNRegressor) -> list[str]:
+    """Return the names of the columns that rules read."""
     used = {literal.column for literal in model.circuit_.literals}
     return [column.name for j, column in enumerate(model.circuit_.columns) if j in used]
 
@@ -60,7 +61,7 @@ def _page(name: str, model: DLNRegressor, max_rules: int | None) -> None:
     from dln.cli._text import rules_table
 
     circuit = model.circuit_
-    used = _used(model)
+    used = columns_used(model)
     unused = [column.name for column in circuit.columns if column.name not in used]
     size = f"{thousands(len(circuit.rules))} rules, {thousands(len(circuit.literals))} tests, "
     costs = " or ".join(f"{thousands(int(model.cost(reading)))} ({reading})" for reading in ("select", "paper"))

@@ -22,15 +22,8 @@ def rules_table(model: DLNRegressor, n_rules: int | None, target: str) -> Group:
     """Return the rules that move the prediction most, as a table whose rules wrap to the width there is."""
     rules = model.rules_
     shown = list(rules)[:n_rules]
-    decimals = model.circuit_.decimals
-    table = Table(box=None, pad_edge=True, show_edge=False)
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("fires", justify="right", no_wrap=True)
-    table.add_column("rule", overflow="fold")
-    for row in shown:
-        sign = "+" if row.weight >= 0 else "-"
-        fires = "" if math.isnan(row.support) else f"{row.support:.0%}"
-        table.add_row(f"{sign} {weight_text(abs(row.weight), decimals)}", fires, Text(row.rule))
+    fires = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
+    table = weights_table([(row.weight, row.rule) for row in shown], model.circuit_.decimals, fires)
     lines: list[RenderableType] = [
         Text(f"{name_text(target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
         table,
@@ -38,6 +31,21 @@ def rules_table(model: DLNRegressor, n_rules: int | None, target: str) -> Group:
     if len(shown) < len(rules):
         lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less"))
     return Group(*lines)
+
+
+def weights_table(rules: Sequence[tuple[float, str]], decimals: int, fires: Sequence[str] | None = None) -> Table:
+    """Return weights and rules side by side, and how often each fires if that is told."""
+    table = Table(box=None, pad_edge=True, show_edge=False, show_header=fires is not None)
+    table.add_column("weight", justify="right", no_wrap=True)
+    if fires is not None:
+        table.add_column("fires", justify="right", no_wrap=True)
+    table.add_column("rule", overflow="fold")
+    digits = [weight_text(abs(weight), decimals) for weight, _ in rules]
+    width = max(map(len, digits), default=0)
+    for i, (weight, rule) in enumerate(rules):
+        signed = f"{'-' if weight < 0 else '+'} {digits[i]:>{width}}"
+        table.add_row(signed, *([] if fires is None else [fires[i]]), Text(rule))
+    return table
 
 
 def scores_table(scores: Sequence[Score]) -> Table:
