@@ -54,11 +54,11 @@ def sealed(text: bytes, file_format: int = FORMAT) -> bytes:
 
 
 def canonical_json(part: ModelPart) -> bytes:
-    """Return the one way to write a model: fields in the order of the schema, keys sorted, shortest exact floats.
+    """Return the one way to write a model: fields in the order of the schema, shortest exact floats.
 
     Written by Python's json, not by msgspec: how Python writes a float is settled for ever.
     """
-    plain = msgspec.to_builtins(part, order="deterministic")
+    plain = msgspec.to_builtins(part)
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
     return text.encode()
 
@@ -97,6 +97,8 @@ def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:
 
 def _number(value: Any) -> Any:
     """Return a number of the history; JSON has none for NaN and infinity, so these are told by name."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

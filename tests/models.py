@@ -1,0 +1,59 @@
+"""Small fitted models of many kinds, and tables for them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dln import DLNRegressor
+
+SMALL: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
+
+
+def frame(n_rows: int = 80, seed: int = 0) -> pd.DataFrame:
+    """Return a table of numbers and categories, some of them missing, with names that need care."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n_rows).astype(float),
+            'say "bmi"\n': rng.normal(27, 4, n_rows).round(2),
+            "région 🏠": rng.choice(["süd", "nord", "o'west"], n_rows),
+            "smoker": rng.random(n_rows) < 0.3,
+            "rooms": pd.Categorical(rng.integers(1, 5, n_rows)),
+        }
+    )
+    table.loc[::7, "age"] = np.nan
+    table.loc[3::11, "région 🏠"] = None
+    return table
+
+
+def target(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return a target that depends on the table."""
+    age = table["age"].fillna(50).to_numpy()
+    return np.round(3.0 * age + 40.0 * table["smoker"].to_numpy() + 5.0 * (table.iloc[:, 1].to_numpy() > 27), 2)
+
+
+@cache
+def models() -> tuple[tuple[DLNRegressor, Any], ...]:
+    """Return ten fitted models, each with a table to predict."""
+    mixed = frame()
+    y = target(mixed)
+    numbers = mixed[["age", 'say "bmi"\n']].fillna(40)
+    rng = np.random.default_rng(1)
+    wide = rng.normal(size=(60, 12))
+    cases: list[tuple[DLNRegressor, Any, Any]] = [
+        (DLNRegressor(**SMALL), mixed, y),
+        (DLNRegressor(**SMALL, n_networks=3), mixed, y * 1e6),
+        (DLNRegressor(**SMALL, refit=None), mixed, y / 1e6),
+        (DLNRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
+        (DLNRegressor.paper(**SMALL), numbers, y),
+        (DLNRegressor(**SMALL, early_stopping=False), numbers.astype(np.float32), y),
+        (DLNRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
+        (DLNRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
+        (DLNRegressor(**SMALL), mixed, np.full(len(y), 3.5)),
+        (DLNRegressor(**{**SMALL, "hidden_layer_sizes": (150, 100)}), mixed, y),
+    ]
+    return tuple((model.fit(X, values), X) for model, X, values in cases)

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import dln
+from dln import DLNRegressor, ModelFileError
+from models import SMALL, frame, models, target
+
+#: What skops is asked to trust: our own frozen dataclasses and nothing else.
+OUR_TYPES = [
+    "dln._circuit.Above",
+    "dln._circuit.Circuit",
+    "dln._circuit.Column",
+    "dln._circuit.Gate",
+    "dln._circuit.IsIn",
+    "dln._circuit.IsMissing",
+    "dln._circuit.Rule",
+    "dln._estimator.DLNRegressor",
+]
+
+
+def roundtrip(model: DLNRegressor, folder: Path) -> DLNRegressor:
+    """Save and load a model."""
+    model.save(folder / "model.dln")
+    return dln.load(folder / "model.dln")
+
+
+def file_of(model: DLNRegressor, folder: Path) -> bytes:
+    """Return the bytes of a model's file."""
+    model.save(folder / "model.dln")
+    return (folder / "model.dln").read_bytes()
+
+
+@pytest.mark.parametrize("which", range(10))
+def test_a_loaded_model_is_the_model(which, tmp_path: Path):
+    """load(save(model)) predicts the same bits, has the same attributes and parameters, and saves the same bytes."""
+    model, table = models()[which]
+    loaded = roundtrip(model, tmp_path)
+    assert loaded.predict(table).tobytes() == model.predict(table).tobytes()
+    assert file_of(loaded, tmp_path) == file_of(model, tmp_path)
+    assert loaded.circuit_ == model.circuit_
+    assert set(vars(loaded)) == set(vars(model))
+    for name, value in vars(model).items():
+        if name.endswith("_"):
+            assert str(getattr(loaded, name)) == str(value), name
+            assert type(getattr(loaded, name)) is type(value), name
+    changed = {"n_jobs": None}  # how a fit is run is no part of the model
+    if isinstance(model.categorical_features, list):
+        changed["categorical_features"] = tuple(model.categorical_features)
+    assert loaded.get_params() == {**model.get_params(), **changed}
+
+
+def test_a_loaded_model_can_be_fitted_again(tmp_path: Path):
+    """A loaded model, fitted on the same data, is the same model again."""
+    table = frame()
+    model = DLNRegressor(**SMALL).fit(table, target(table))
+    again = clone(roundtrip(model, tmp_path)).fit(table, target(table))
+    assert file_of(again, tmp_path) == file_of(model, tmp_path)
+
+
+@pytest.mark.parametrize("changes", [{"n_jobs": 2}, {"verbose": 1}, {"callbacks": [print]}])
+def test_how_a_fit_is_run_does_not_change_the_file(changes, tmp_path: Path, capsys):
+    """The number of threads, progress bars and callbacks leave no trace in the file."""
+    table = frame()
+    settings = {**SMALL, "n_networks": 3}
+    model = DLNRegressor(**settings).fit(table, target(table))
+    other = DLNRegressor(**{**settings, **changes}).fit(table, target(table))
+    capsys.readouterr()
+    assert file_of(other, tmp_path) == file_of(model, tmp_path)
+
+
+def test_what_is_given_as_numpy_is_saved_as_numbers(tmp_path: Path):
+    """Parameters that are numpy's numbers and arrays come back as Python's; a generator comes back as None."""
+    table = frame()
+    model = DLNRegressor(
+        hidden_layer_sizes=np.array([4, 4]),
+        max_epochs=np.int64(2),
+        learning_rate=np.float32(0.5),
+        random_state=np.random.RandomState(0),
+    ).fit(table, target(table))
+    loaded = roundtrip(model, tmp_path)
+    assert loaded.hidden_layer_sizes == (4, 4)
+    assert type(loaded.max_epochs) is int
+    assert loaded.learning_rate == 0.5
+    assert loaded.random_state is None
+
+
+def test_a_model_that_is_not_fitted_is_not_saved(tmp_path: Path):
+    """Saving before fitting says that the model is not fitted, and makes no file."""
+    with pytest.raises(NotFittedError):
+        DLNRegressor().save(tmp_path / "model.dln")
+    assert not list(tmp_path.iterdir())
+
+
+def test_parameters_that_could_not_be_read_are_not_saved(tmp_path: Path):
+    """A parameter that was set to nonsense after the fit is told at once, not when the file is read."""
+    table = frame()
+    model = DLNRegressor(**SMALL).fit(table, target(table)).set_params(max_epochs="ten")
+    with pytest.raises(ValueError, match="max_epochs"):
+        model.save(tmp_path / "model.dln")
+    assert not list(tmp_path.iterdir())
+
+
+def test_parameters_are_checked_on_loading(tmp_path: Path):
+    """The error for a parameter names the file, the place and the parameter."""
+    from dln._model_file import sealed
+
+    model, _ = models()[0]
+    text = file_of(model, tmp_path).split(b"\n")[1]
+    path = tmp_path / "wrong.dln"
+    path.write_bytes(sealed(text.replace(b'"max_epochs":5', b'"max_epochs":0')))
+    with pytest.raises(ModelFileError, match=r"wrong\.dln.*at parameters: The 'max_epochs' parameter") as error:
+        dln.load(path)
+    assert error.value.path == str(path)
+
+
+# --- other ways to keep a model ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", [0, 1, 6])
+def test_pickle_and_joblib(which, tmp_path: Path):
+    """A model that went through pickle or joblib predicts the same bits and saves the same bytes."""
+    model, table = models()[which]
+    joblib.dump(model, tmp_path / "model.joblib")
+    for other in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):  # noqa: S301 (our own)
+        assert other.predict(table).tobytes() == model.predict(table).tobytes()
+        assert file_of(other, tmp_path) == file_of(model, tmp_path)
+
+
+@pytest.mark.parametrize("which", [0, 1, 6])
+def test_skops(which, tmp_path: Path):
+    """A model that went through skops predicts the same bits; no types but our own need to be trusted."""
+    model, table = models()[which]
+    data = skops.io.dumps(model)
+    untrusted = skops.io.get_untrusted_types(data=data)
+    assert set(untrusted) <= set(OUR_TYPES)
+    other = skops.io.loads(data, trusted=untrusted)
+    assert other.predict(table).tobytes() == model.predict(table).tobytes()
+    assert file_of(other, tmp_path) == file_of(model, tmp_path)
+
+
+# --- other machines ---------------------------------------------------------------------------------------------------
+
+_ELSEWHERE = """
+import locale, sys
+import numpy as np, pandas as pd
+import dln
+try:
+    locale.setlocale(locale.LC_ALL, "")
+except locale.Error:
+    pass
+table = pd.read_pickle(sys.argv[2])
+model = dln.load(sys.argv[1])
+np.save(sys.argv[3], model.predict(table))
+model.save(sys.argv[4])
+"""
+
+
+def test_another_locale(tmp_path: Path):
+    """A model saved here predicts the same bits, and saves the same bytes, in a process of another language."""
+    model, table = models()[0]
+    model.save(tmp_path / "model.dln")
+    table.to_pickle(tmp_path / "table.pickle")
+    paths = [str(tmp_path / name) for name in ("model.dln", "table.pickle", "predictions.npy", "again.dln")]
+    for settings in ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"LC_ALL": "de_DE.UTF-8"}):
+        subprocess.run([sys.executable, "-c", _ELSEWHERE, *paths], check=True, env={**os.environ, **settings})
+        assert np.load(paths[2]).tobytes() == model.predict(table).tobytes()
+        assert Path(paths[3]).read_bytes() == Path(paths[0]).read_bytes()
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4"])
+def test_byte_order_and_width_of_arrays(dtype, tmp_path: Path):
+    """A model learned from numbers in one byte order and width predicts the same from any other that holds them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3)).astype(np.float32)  # numbers that all four types hold
+    model = DLNRegressor(**SMALL).fit(X.astype(dtype), X[:, 0] * X[:, 1])
+    loaded = roundtrip(model, tmp_path)
+    expected = model.predict(X)
+    for other in ("<f8", ">f8", "<f4", ">f4"):
+        assert loaded.predict(X.astype(other)).tobytes() == expected.tobytes()
+    assert file_of(DLNRegressor(**SMALL).fit(X, X[:, 0] * X[:, 1]), tmp_path) == file_of(model, tmp_path)
+
+
+def test_frames_of_any_kind(tmp_path: Path):
+    """A model learned from a float32 frame predicts the same from pandas and polars, float32 and float64."""
+    numbers = frame()[["age", 'say "bmi"\n']].astype(np.float32)
+    model = DLNRegressor(**SMALL).fit(numbers, target(frame()))
+    loaded = roundtrip(model, tmp_path)
+    expected = model.predict(numbers).tobytes()
+    assert loaded.predict(numbers.astype(np.float64)).tobytes() == expected
+    assert loaded.predict(numbers[numbers.columns[::-1]]).tobytes() == expected
+    polars = pl.read_parquet(io.BytesIO(numbers.to_parquet()))
+    assert loaded.predict(polars).tobytes() == expected
+    assert loaded.predict(polars.cast(pl.Float64)).tobytes() == expected
+    assert loaded.predict(pd.DataFrame(numbers)).tobytes() == expected
