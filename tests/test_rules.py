@@ -62,6 +62,14 @@ def test_contribution_is_the_standard_deviation():
     assert table[1].contribution == 0
 
 
+def test_unknown_support_is_told():
+    """Where nobody knows how often rules fire, the heaviest come first and the table says so."""
+    circuit = Circuit((Column("x"),), (Above(0, 0.0), Above(0, 1.0)), (), (Rule(0, 4.0), Rule(1, -9.0)), 0.0, 0)
+    table = rule_table(circuit, None)
+    assert [row.index for row in table] == [1, 0]
+    assert repr(table).count("?") == 4
+
+
 def test_support_counts_weights():
     """A row of weight two counts as two rows."""
     fires = [np.array([True, False, True])]

@@ -134,11 +134,15 @@ def exact_sum(circuit: Circuit, explanation: Explanation) -> float:
 
 
 def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
-    """Return the importance of each column, summing to one: rules share what they move equally among their columns."""
+    """Return the importance of each column, summing to one: rules share what they move equally among their columns.
+
+    Where it is not known how often rules fire, their weights stand for what they move.
+    """
     result = np.zeros(len(circuit.columns))
     for row in rules:
         read = node_columns(circuit, circuit.rules[row.index].node)
-        result[read] += row.contribution / max(len(read), 1)
+        moved = abs(row.weight) if math.isnan(row.contribution) else row.contribution
+        result[read] += moved / max(len(read), 1)
     total = result.sum()
     return result / total if total > 0 else result
 

@@ -9,13 +9,14 @@ with themselves happens on that Gram matrix, so the number of rows hardly matter
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dln._circuit import Circuit, Rule, on_grid
+from dln._cone import without_dead
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,6 +85,12 @@ class Frontier:
             raise ValueError(message)
         return max((point for point in self.points if point.n_rules <= max_rules), key=lambda point: point.n_rules)
 
+    def within(self, point: Point) -> Frontier:
+        """Return the points that use only the rules of a point, those rules numbered as `prune` leaves them."""
+        place = {rule: i for i, rule in enumerate(point.rules)}
+        inside = [other for other in self.points if set(other.rules) <= place.keys()]
+        return Frontier(tuple(replace(other, rules=tuple(place[rule] for rule in other.rules)) for other in inside))
+
     def to_pandas(self) -> pd.DataFrame:
         """Return the frontier as a pandas DataFrame."""
         import pandas as pd
@@ -130,17 +137,19 @@ def find_frontier(
     *,
     validation: tuple[Bools, Floats, Floats | None] | None = None,
     sizes: Sequence[int] | None = None,
+    also: int | None = None,
 ) -> Frontier:
     """Return the frontier of rules ``(n_rules, n) bool`` for a target ``(n,)``.
 
     `validation` holds the same rules on other rows, their target and their weights; `sizes` are the numbers of rules
-    to look at, by default all up to 40 and then in steps of a tenth.
+    to look at, by default all up to 40 and then in steps of a tenth; `also` adds one size.
     """
     problem = _problem(rules, y, weight)
     n_rules = len(rules)
     forward = _forward(problem)
     backward = _backward(problem)
-    wanted = sorted({min(size, n_rules) for size in (_default_sizes(n_rules) if sizes is None else sizes)})
+    asked = [*(_default_sizes(n_rules) if sizes is None else sizes), *([] if also is None else [also])]
+    wanted = sorted({min(size, n_rules) for size in asked})
     points = []
     for size in wanted:
         best: tuple[float, list[int], Floats] | None = None
@@ -160,14 +169,15 @@ def find_frontier(
 
 
 def prune(circuit: Circuit, point: Point) -> Circuit:
-    """Return the circuit with only the rules of a point of its frontier, and their weights, simplified."""
+    """Return the circuit with only the rules of a point of its frontier, in their order, and the point's weights."""
     decimals = circuit.decimals
     rules = [
         Rule(circuit.rules[i].node, on_grid(weight, decimals))
         for i, weight in zip(point.rules, point.weights, strict=True)
     ]
     intercept = on_grid(point.intercept, decimals)
-    return Circuit(circuit.columns, circuit.literals, circuit.gates, tuple(rules), intercept, decimals).simplify()
+    kept = Circuit(circuit.columns, circuit.literals, circuit.gates, tuple(rules), intercept, decimals)
+    return without_dead(kept)
 
 
 def _default_sizes(n_rules: int) -> list[int]:

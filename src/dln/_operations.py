@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dln._circuit import Above, Circuit, IsIn
-from dln._cone import reads
+from dln._cone import live_nodes
 from dln._gates import GATES
 
 GATE: Final = 1
@@ -170,18 +170,3 @@ def circuit_cost(circuit: Circuit, reading: Reading = "paper") -> CircuitCost:
         category_gates=sum(len(test.codes) - 1 for test in sets),
         reading=reading,
     )
-
-
-def live_nodes(circuit: Circuit) -> list[bool]:
-    """Return for every node whether a rule needs it; an input that its gate ignores is not needed."""
-    n_literals = len(circuit.literals)
-    used = [False] * (n_literals + len(circuit.gates))
-    for rule in circuit.rules:
-        used[rule.node] = True
-    for i in range(len(circuit.gates) - 1, -1, -1):
-        gate = circuit.gates[i]
-        if used[n_literals + i]:
-            uses_a, uses_b = reads(gate.kind)
-            used[gate.a] |= uses_a
-            used[gate.b] |= uses_b
-    return used

@@ -123,8 +123,8 @@ class RuleTable:
         return [
             (
                 weight_text(row.weight, self.decimals),
-                f"{row.support:.1%}",
-                f"{row.contribution:.{digits}f}",
+                "?" if math.isnan(row.support) else f"{row.support:.1%}",
+                "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
                 str(row.literals),
                 str(row.gates),
                 row.rule,
@@ -138,17 +138,26 @@ class RuleTable:
 
 
 def rule_table(
-    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64], target: str = "prediction"
+    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64] | None, target: str = "prediction"
 ) -> RuleTable:
-    """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires."""
+    """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires.
+
+    Where it is not known (None), nor is what a rule moves, and the heaviest rules come first.
+    """
     rows = []
+    if support is None:
+        support = [math.nan] * len(circuit.rules)
     for index, (rule, share) in enumerate(zip(circuit.rules, support, strict=True)):
         n_literals, n_gates = node_counts(circuit, rule.node)
-        contribution = abs(rule.weight) * math.sqrt(max(float(share) * (1.0 - float(share)), 0.0))
+        contribution = abs(rule.weight) * math.sqrt(float(share) * max(1.0 - float(share), 0.0))
         text = node_text(circuit, rule.node)
         rows.append(RuleRow(text, rule.weight, float(share), contribution, n_literals, n_gates, index))
+
     # Equal contributions in the order of the circuit: the table of a model never changes.
-    ordered = sorted(rows, key=lambda row: (-row.contribution, -abs(row.weight), row.index))
+    def order(row: RuleRow) -> tuple[float, float, int]:
+        return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
+
+    ordered = sorted(rows, key=order)
     return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from dln._circuit import Above, Circuit, IsIn, IsMissing, Literal
+from dln._cone import live_nodes
 from dln._gates import GATES
-from dln._operations import CATEGORY_BIT, COMPARISON, GATE, XOR_GATE, live_nodes
+from dln._operations import CATEGORY_BIT, COMPARISON, GATE, XOR_GATE
 
 FALSE_EDGE: Final = 0
 TRUE_EDGE: Final = 1
