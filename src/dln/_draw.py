@@ -33,6 +33,7 @@ MAX_RULES_TOP_DOWN: Final = 8
 MAX_RULES_TOGETHER: Final = 24
 #: Text in a box is broken into lines of about so many characters.
 _LINE: Final = 34
+_SIGNS: Final = "><≤=≠"
 _GATES: Final = {AllOf: "AND", AnyOf: "OR", OddOf: "XOR"}
 _FONT: Final = "Helvetica,Arial,sans-serif"
 _MORE: Final = "#1b5e9e"
@@ -202,14 +203,20 @@ def _negations(said: Formula) -> tuple[int, int]:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the text in lines, broken at spaces only."""
+    """Return the text in lines, broken at spaces, but not beside a comparison sign.
+
+    >>> _wrapped("distance to the nearest of all stations > 755 or distance is missing")
+    ['distance to the nearest of all', 'stations > 755 or distance is', 'missing']
+    """
+    for sign in _SIGNS:
+        text = text.replace(f" {sign} ", f"\0{sign}\0")
     lines = [""]
     for word in text.split(" "):
         if lines[-1] and len(lines[-1]) + len(word) >= _LINE:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
-    return lines
+    return [line.replace("\0", " ") for line in lines]
 
 
 def _escaped(text: str) -> str:

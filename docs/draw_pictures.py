@@ -1,0 +1,38 @@
+"""Draw the paper's three example models, insurance, estate and yacht, into docs/pictures.
+
+python docs/draw_pictures.py    # DLN_DATA_HOME names the folder of the datasets
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sklearn.model_selection import train_test_split
+
+from dln import DLNRegressor
+
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from datasets import load
+
+HERE = Path(__file__).parent
+#: Rules in each picture: about as many as the paper's figures have.
+RULES = {"insurance": 8, "estate": 12, "yacht": 12}
+
+
+def main() -> None:
+    """Fit, prune and draw."""
+    for name, n_rules in RULES.items():
+        X, y = load(name)
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+        model = DLNRegressor(max_epochs=150, random_state=0).fit(X_train, y_train).prune(max_rules=n_rules)
+        model.target_name_ = str(y.name)
+        model.plot().save(HERE / "pictures" / f"{name}.svg")
+        model.plot().save(HERE / "pictures" / f"{name}.png")
+        sys.stdout.write(f"{name}: {n_rules} rules, test R² {model.score(X_test, y_test):.3f}\n")
+
+
+if __name__ == "__main__":
+    main()
