@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import dln
+from dln.training._signals import signals_call
+from fits import PATIENCE, SETTINGS, fit, start, uninterrupted, wait_for_epoch
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals between processes are a Unix matter")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_keeps_the_best_epochs(number, tmp_path: Path):
+    """Ctrl-C and SIGTERM end a fit of several networks in threads with a usable model and a checkpoint."""
+    child = start(tmp_path)
+    wait_for_epoch(child, 3)
+    child.send_signal(number)
+    _, errors = child.communicate(timeout=PATIENCE)
+    assert child.returncode == 0, errors
+    assert "FitInterruptedWarning" in errors
+    model = dln.load(tmp_path / "model.dln")
+    assert 3 <= model.n_iter_ < SETTINGS["max_epochs"]
+    assert (tmp_path / "run.ckpt").exists()
+    assert fit(tmp_path).history_ == uninterrupted().history_
+    assert not (tmp_path / "run.ckpt").exists()
+
+
+def test_a_handler_of_the_program_is_called_too():
+    """A program's own handler for SIGTERM is called besides, and is in its place again afterwards."""
+    called: list[str] = []
+    before = signal.signal(signal.SIGTERM, lambda *_: called.append("own"))
+    own = signal.getsignal(signal.SIGTERM)
+    try:
+        with signals_call(lambda: called.append("stop")):
+            signal.raise_signal(signal.SIGTERM)
+        assert called == ["stop", "own"]
+        assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_the_second_ctrl_c_is_as_ever():
+    """Who presses Ctrl-C twice gets a KeyboardInterrupt."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    called: list[str] = []
+    try:
+        with signals_call(lambda: called.append("stop")):
+            signal.raise_signal(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert called == ["stop"]
+
+
+def test_an_ignored_signal_stays_ignored():
+    """A process that ignores SIGTERM goes on ignoring it."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    called: list[str] = []
+    try:
+        with signals_call(lambda: called.append("stop")):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not called
+
+
+def test_other_threads_leave_signals_alone():
+    """A fit in a thread that is not the main one changes no handler."""
+    seen: list[object] = []
+
+    def look() -> None:
+        with signals_call(lambda: None):
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGTERM)]
+
+
+def test_kills_at_random_moments():
+    """After SIGKILL at any moment of fit or save, files are whole and the resumed fit ends in the identical model."""
+    script = Path(__file__).parents[1] / "benchmarks" / "kill_test.py"
+    done = subprocess.run(
+        [sys.executable, script, "--fits", "6", "--saves", "20"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
