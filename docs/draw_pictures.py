@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 
 from dln import DLNRegressor
 
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from datasets import load
