@@ -1,11 +1,14 @@
 """A fit in a process of its own, to be interrupted, killed and resumed.
 
-``python tests/fits.py folder`` fits with a checkpoint that is written as often as can be, and saves the model.
+``python tests/fits.py folder 15`` fits with a checkpoint that is written as often as can be, sends itself signal 15, and
+saves the model.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -27,23 +30,24 @@ SETTINGS: dict[str, Any] = {
     "random_state": 0,
 }
 
-#: Seconds that a child may take in all: it may have to compile.
-PATIENCE = 300
 
-
-def fit(folder: Path, *, say_epochs: bool = False) -> DLNRegressor:
-    """Fit with a checkpoint in the folder, and save the model there."""
+def fit(folder: Path, *, send: int | None = None) -> DLNRegressor:
+    """Fit with a checkpoint in the folder, and save the model there; `send` this process a signal on the way."""
     _checkpoint.INTERVAL = 0.0  # type: ignore[misc]
-    callbacks = [_say_epoch] if say_epochs else None
+    callbacks = None if send is None else [functools.partial(_send_signal, number=send)]
     table = frame(300)
     model = DLNRegressor(**SETTINGS, checkpoint=folder / "run.ckpt", callbacks=callbacks).fit(table, target(table))
     model.save(folder / "model.dln")
     return model
 
 
-def _say_epoch(epoch: Any) -> None:
-    sys.stdout.write(f"{epoch.epoch}\n")
-    sys.stdout.flush()
+def _send_signal(epoch: Any, *, number: int) -> None:
+    """Send a signal in the middle of a fit, and wait until the main thread has taken it: other threads wait too."""
+    if (epoch.network, epoch.epoch) == (1, 5):
+        handler = signal.getsignal(number)
+        os.kill(os.getpid(), number)
+        while signal.getsignal(number) is handler:
+            time.sleep(0.001)
 
 
 def uninterrupted() -> DLNRegressor:
@@ -52,24 +56,15 @@ def uninterrupted() -> DLNRegressor:
     return DLNRegressor(**SETTINGS).fit(table, target(table))
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    """Start a fit in a child process; it prints the number of every epoch of every network."""
-    folder.mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, __file__, str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+def fit_elsewhere(folder: Path, send: int) -> subprocess.CompletedProcess[str]:
+    """Fit in a child process that sends itself a signal in the middle."""
+    return subprocess.run(
+        [sys.executable, __file__, str(folder), str(int(send))],
+        check=False,
+        capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-
-
-def wait_for_epoch(child: subprocess.Popen[str], epoch: int) -> None:
-    """Wait until a network of the child has finished an epoch."""
-    assert child.stdout is not None
-    for line in child.stdout:
-        if int(line) >= epoch:
-            return
 
 
 def kill_after(seconds: float, folder: Path) -> bool:
@@ -92,4 +87,4 @@ def kill_after(seconds: float, folder: Path) -> bool:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), say_epochs=True)
+    fit(Path(sys.argv[1]), send=int(sys.argv[2]))
