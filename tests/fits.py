@@ -1,7 +1,7 @@
 """A fit in a process of its own, to be interrupted, killed and resumed.
 
-``python tests/fits.py folder 15`` fits with a checkpoint that is written as often as can be, sends itself signal 15, and
-saves the model.
+``python tests/fits.py folder 15`` fits with a checkpoint that is written as often as can be, sends itself signal 15,
+and saves the model.
 """
 
 from __future__ import annotations
