@@ -6,10 +6,13 @@ import time
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 from sklearn.metrics import mean_absolute_error, r2_score
+
+#: Rows from which LightGBM gets all cores.
+MANY_ROWS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ def peers(split: Split) -> list[Score]:
         from lightgbm import LGBMRegressor
 
         categories = _categories(split.X)
-        model = LGBMRegressor(verbose=-1, random_state=0, n_jobs=-1)
+        # On small tables its threads wait for one another longer than they work.
+        model = LGBMRegressor(verbose=-1, random_state=0, n_jobs=1 if len(split.y) < MANY_ROWS else -1)
         codes = [_codes(X, categories) for X in (split.X, split.X_test)]
         which = [j for j, name in enumerate(split.X.columns) if name in categories]
         scores.append(_fitted("LightGBM", model, split, *codes, categorical_feature=which))

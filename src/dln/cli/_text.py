@@ -52,8 +52,8 @@ def scores_table(scores: Sequence[Score]) -> Table:
     """Return how well each model predicts the test rows."""
     table = Table(box=None, pad_edge=True, show_edge=False)
     table.add_column("")
-    for heading in ("test R²", "mean error", "seconds"):
+    for heading in ("test R²", "mean error"):
         table.add_column(heading, justify="right", no_wrap=True)
     for score in scores:
-        table.add_row(score.model, f"{score.r2:.3f}", thousands(score.mean_error), f"{score.seconds:.1f}")
+        table.add_row(score.model, f"{score.r2:.3f}", thousands(score.mean_error))
     return table

@@ -1,0 +1,64 @@
+"""Run the README from top to bottom and put what it prints where it shows output.
+
+python docs/refresh_readme.py    # from the root of the repository
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def main() -> None:
+    """Rewrite the text blocks of the README."""
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "examples").symlink_to(ROOT / "examples")
+        os.chdir(folder)
+        readme.write_text(refreshed(text), encoding="utf-8")
+
+
+def refreshed(text: str) -> str:
+    """Return the README with the output of each command and program in the text block that follows it."""
+    names: dict[str, object] = {"__name__": "readme"}
+    pieces, printed, end = [], "", 0
+    for block in BLOCK.finditer(text):
+        pieces.append(text[end : block.start()])
+        end = block.end()
+        if block[1] == "text":
+            pieces.append(f"```text\n{printed}```")
+            continue
+        pieces.append(block[0])
+        printed = _shell(block[2]) if block[1] == "sh" else _python(block[2], names)
+    return "".join([*pieces, text[end:]])
+
+
+def _shell(commands: str) -> str:
+    printed = ""
+    for command in commands.splitlines():
+        if command.startswith("dln "):
+            call = [sys.executable, "-m", "dln.cli", *shlex.split(command)[1:]]
+            printed += subprocess.run(call, check=True, capture_output=True, text=True).stdout  # noqa: S603 (our README)
+    return printed
+
+
+def _python(code: str, names: dict[str, object]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, names)  # noqa: S102 (our README)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    main()
