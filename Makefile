@@ -16,7 +16,11 @@ ifneq ($(DATASETS),)
 export DLN_DATA_HOME ?= $(DATASETS)
 endif
 
-.PHONY: help demo test lint format docs pytest clean
+# What atheris fuzzes, and for how many seconds each.
+FUZZED := model_file table command_line
+SECONDS ?= 300
+
+.PHONY: help demo test lint format docs pytest fuzz clean
 
 help:
 	@echo "make demo     train on a small table, print the rules"
@@ -25,6 +29,7 @@ help:
 	@echo "make pytest   tests only"
 	@echo "make format   ruff format, ruff check --fix"
 	@echo "make docs     build the documentation into site/"
+	@echo "make fuzz     feed the readers of files and tables with damaged input, SECONDS=300 each"
 	@echo "make clean    remove what the other targets made"
 
 demo: $(VENV)/.light
@@ -48,6 +53,14 @@ docs: $(VENV)/.full
 pytest: $(VENV)/.full
 	$(BIN)/pytest -n $(WORKERS)
 
+fuzz: $(FUZZED:%=fuzz-%)
+
+# What is found goes to build/fuzz; the corpus in the tree is only read.
+fuzz-%: $(VENV)/.fuzz
+	mkdir -p build/fuzz/$*
+	$(BIN)/python fuzz/$*.py -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=build/fuzz/$*- build/fuzz/$* fuzz/corpus/$*
+
 clean:
 	rm -rf $(VENV) site dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -64,3 +77,7 @@ $(VENV)/.full: pyproject.toml
 	$(PIP) $(TORCH)
 	$(PIP) --editable '.[test,docs,plot]'
 	touch $(VENV)/.light $@
+
+$(VENV)/.fuzz: $(VENV)/.full
+	$(PIP) --editable '.[fuzz]'
+	touch $@

