@@ -1,8 +1,9 @@
 """The paper's equations as fused Numba loops: what `_reference.py` states, fast.
 
-Signals are stored ``[row, place in batch]`` in blocks of `BLOCK` places, so that the inner loop has a fixed length and
-vectorises without a remainder; spare places of a short batch carry weight zero. Logits and probabilities are stored
-``[candidate, neuron]``, so that softmaxes vectorise over neurons. A neuron touches only the rows of its candidates.
+A batch is cut into blocks of `BLOCK` places; spare places of the last carry weight zero. Signals are stored
+``[block, row, place]``: a row of a block is one value of type `lanes`, and the rows of a block stay in the cache.
+Logits and probabilities are stored ``[candidate, neuron]``, so that softmaxes take neighbouring neurons together. A
+neuron touches only the rows of its candidates.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ SOFT, SEPARATE, NEURON = 0, 1, 2
 
 #: Losses, on the standardised target.
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
+
+_CACHE_LINE: Final = 64
 
 # Probabilities below this move no parameter that float32 could see, but as denormals they would slow the core down.
 _TINY_PROBABILITY: Final = 1e-7
@@ -102,12 +105,6 @@ class Wires(NamedTuple):
     coefficients: Float32
     """(n_gates, 4): polynomials of the candidate gates."""
     rule_rows: Int32
-    consumers: Int32
-    """(n_rows + 1,): the consumers of row j stand at consumers[j] … consumers[j + 1] of the two lists below."""
-    consumer_link: Int32
-    """Place of the link in the flat ``(2, n_links, n_neurons)`` array."""
-    consumer_input: Int32
-    """Place of the consuming input in the flat ``(2, n_neurons)`` array."""
 
 
 class Groups(NamedTuple):
@@ -123,14 +120,14 @@ class Groups(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory for one batch, allocated once. Places of the batch are ``(n_blocks, BLOCK)``."""
+    """Memory for one batch, allocated once."""
 
     signal: Float32
-    """(n_rows, n_blocks, BLOCK): value of every row, hard or soft."""
-    d_input: Float32
-    """(2 * n_neurons, n_blocks, BLOCK): derivative of the loss by the inputs a and b of every neuron."""
+    """(n_blocks, n_rows, BLOCK): value of every row, hard or soft."""
+    d_signal: Float32
+    """(n_blocks, n_rows, BLOCK): derivative of the loss by it."""
     inputs: Float32
-    """(n_scaled, n_blocks, BLOCK)"""
+    """(n_blocks, n_scaled, BLOCK)"""
     target: Float32
     weight: Float32
     output: Float64
@@ -143,8 +140,6 @@ class Workspace(NamedTuple):
     sum_probabilities: Float32
     sum_open: Float32
     """(n_rules,): what the forward pass multiplies by: 0 or 1, or the probability where nothing is hard."""
-    row_weights: Float32
-    """(n_rows,): with which weight the output's derivative reaches every row, 0 for most."""
     mixture: Float32
     """(4, n_neurons): polynomial of the mixture of gates."""
     hard: Float32
@@ -158,22 +153,15 @@ class Workspace(NamedTuple):
 
 
 def wires(network: Network) -> Wires:
-    """Return the wiring as plain arrays, with the list of consumers of every row."""
+    """Return the wiring as plain arrays."""
     w = network.wiring
-    links = np.stack([w.links_a, w.links_b])
-    n_neurons = w.n_neurons
-    by_row = np.argsort(links, axis=None, kind="stable").astype(np.int32)
-    counts = np.bincount(links.ravel(), minlength=w.n_rows)
     return Wires(
         n_bits=w.n_bits,
         first_neuron=w.first_neuron,
         threshold_input=w.threshold_input,
-        links=links,
+        links=np.stack([w.links_a, w.links_b]),
         coefficients=COEFFICIENTS[w.gates],
         rule_rows=w.rule_rows,
-        consumers=np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
-        consumer_link=by_row,
-        consumer_input=by_row // np.int32(w.links_a.size) * np.int32(n_neurons) + by_row % np.int32(n_neurons),
     )
 
 
@@ -193,12 +181,16 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
     n_gates, n_rules = len(w.gates), len(w.rule_rows)
 
     def zeros(*shape: int) -> Float32:
-        return np.zeros(shape, dtype=np.float32)
+        """Zeros that start at the start of a cache line: a vector that lies across two takes twice as long to read."""
+        n_bytes = 4 * int(np.prod(shape))
+        memory = np.zeros(n_bytes + _CACHE_LINE, dtype=np.uint8)
+        start = -memory.ctypes.data % _CACHE_LINE
+        return memory[start : start + n_bytes].view(np.float32).reshape(shape)
 
     return Workspace(
-        signal=zeros(w.n_rows, n_blocks, BLOCK),
-        d_input=zeros(2 * n_neurons, n_blocks, BLOCK),
-        inputs=zeros(n_scaled, n_blocks, BLOCK),
+        signal=zeros(n_blocks, w.n_rows, BLOCK),
+        d_signal=zeros(n_blocks, w.n_rows, BLOCK),
+        inputs=zeros(n_blocks, n_scaled, BLOCK),
         target=zeros(n_blocks, BLOCK),
         weight=zeros(n_blocks, BLOCK),
         output=np.zeros((n_blocks, BLOCK)),
@@ -208,7 +200,6 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
         peaks=zeros(3, n_neurons),
         sum_probabilities=zeros(n_rules),
         sum_open=zeros(n_rules),
-        row_weights=zeros(w.n_rows),
         mixture=zeros(4, n_neurons),
         hard=zeros(4, n_neurons),
         chosen=np.zeros((2, n_neurons), dtype=np.int32),
@@ -354,9 +345,9 @@ def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
             place = o * BLOCK + r
             row = rows[place] if place < rows.size else rows[0]
             for f in range(data.numbers.shape[1]):
-                work.inputs[f, o, r] = data.numbers[row, f]
+                work.inputs[o, f, r] = data.numbers[row, f]
             for b in range(n_bits):
-                work.signal[b, o, r] = data.bits[row, b]
+                work.signal[o, b, r] = data.bits[row, b]
             work.target[o, r] = data.target[row]
             work.weight[o, r] = data.weight[row] if place < rows.size else np.float32(0.0)
     return n_blocks
@@ -370,35 +361,34 @@ def _forward(
     soft = settings.relaxation == SOFT
     _forward_thresholds(wire, params, temperature, soft, work, n_blocks)
     n = work.chosen.shape[1]
-    gate = _address(work.mixture if soft else work.hard)
-    chosen, signal = _address(work.chosen), _address(work.signal)
+    gate, chosen = _address(work.mixture if soft else work.hard), _address(work.chosen)
     links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
-    stride = work.signal.shape[1] * BYTES
-    for i in range(n):
-        c0, c1 = splat(number_at(gate + 4 * i)), splat(number_at(gate + 4 * (n + i)))
-        c2, c3 = splat(number_at(gate + 4 * (2 * n + i))), splat(number_at(gate + 4 * (3 * n + i)))
-        first, second = signal + whole_at(chosen + 4 * i) * stride, signal + whole_at(chosen + 4 * (n + i)) * stride
-        out = signal + (wire.first_neuron + i) * stride
-        for o in range(n_blocks):
-            at = o * BYTES
+    for o in range(n_blocks):
+        signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
+        out = signal + wire.first_neuron * BYTES
+        for i in range(n):
+            c0, c1 = splat(number_at(gate + 4 * i)), splat(number_at(gate + 4 * (n + i)))
+            c2, c3 = splat(number_at(gate + 4 * (2 * n + i))), splat(number_at(gate + 4 * (3 * n + i)))
             if soft:
-                a, b = _mix_links(signal + at, stride, links + 4 * i, p + 4 * i, n_links, n)
+                a, b = _mix_links(signal, links + 4 * i, p + 4 * i, n_links, n)
             else:
-                a, b = load(first + at), load(second + at)
-            store(out + at, fma(fma(c3, a, c2), b, fma(c1, a, c0)))
+                a = load(signal + whole_at(chosen + 4 * i) * BYTES)
+                b = load(signal + whole_at(chosen + 4 * (n + i)) * BYTES)
+            store(out + i * BYTES, fma(fma(c3, a, c2), b, fma(c1, a, c0)))
     _forward_sum(wire, params, work, n_blocks)
 
 
 @_part
 def _forward_sum(wire: Wires, params: Groups, work: Workspace, n_blocks: int) -> None:
     """Add up the rules."""
-    signal, output, stride = _address(work.signal), _address(work.output), work.signal.shape[1] * BYTES
     work.output[:n_blocks] = 0.0
-    for j in range(wire.rule_rows.size):
-        row, weight = wire.rule_rows[j], np.float64(work.sum_open[j]) * np.float64(params.weights[j])
-        if weight != 0.0:
-            for o in range(n_blocks):
-                add_wide(output + 2 * o * BYTES, weight, load(signal + row * stride + o * BYTES))
+    for o in range(n_blocks):
+        signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
+        output = _address(work.output) + 2 * o * BYTES
+        for j in range(wire.rule_rows.size):
+            weight = np.float64(work.sum_open[j]) * np.float64(params.weights[j])
+            if weight != 0.0:
+                add_wide(output, weight, load(signal + wire.rule_rows[j] * BYTES))
 
 
 @_part
@@ -412,14 +402,13 @@ def _forward_thresholds(
 ) -> None:
     """Steps, or sigmoids where nothing is hard."""
     inverse = np.float32(1.0 / temperature)
-    stride = work.signal.shape[1] * BYTES
-    signal, inputs = _address(work.signal) + wire.n_bits * stride, _address(work.inputs)
     zero, one = splat(np.float32(0.0)), splat(np.float32(1.0))
-    for t in range(wire.threshold_input.size):
-        source, out = inputs + wire.threshold_input[t] * stride, signal + t * stride
-        slope, bias = params.slope[t], splat(params.bias[t])
-        for o in range(n_blocks):
-            x = load(source + o * BYTES)
+    for o in range(n_blocks):
+        inputs = _address(work.inputs) + o * work.inputs.shape[1] * BYTES
+        out = _address(work.signal) + (o * work.signal.shape[1] + wire.n_bits) * BYTES
+        for t in range(wire.threshold_input.size):
+            slope, bias = params.slope[t], splat(params.bias[t])
+            x = load(inputs + wire.threshold_input[t] * BYTES)
             if soft:
                 z = splat(slope * inverse) * (x - bias)
                 e = _lanes.exp_nonpositive(zero - absolute(z))
@@ -430,18 +419,18 @@ def _forward_thresholds(
                 y = where_greater(bias, x, one, zero)
             else:
                 y = zero
-            store(out + o * BYTES, y)
+            store(out + t * BYTES, y)
 
 
 @_inline
-def _mix_links(signal: int, stride: int, links: int, p: int, n_links: int, n: int) -> Any:
+def _mix_links(signal: int, links: int, p: int, n_links: int, n: int) -> Any:
     """Return the mixtures of a neuron's candidates for both inputs."""
     a = b = splat(np.float32(0.0))
     other = 4 * n_links * n
     for k in range(n_links):
         place = 4 * k * n
-        a = fma(splat(number_at(p + place)), load(signal + whole_at(links + place) * stride), a)
-        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(links + place + other) * stride), b)
+        a = fma(splat(number_at(p + place)), load(signal + whole_at(links + place) * BYTES), a)
+        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(links + place + other) * BYTES), b)
     return a, b
 
 
@@ -499,106 +488,92 @@ def _backward(
 def _backward_sum(
     wire: Wires, params: Groups, grads: Groups, inverse: float, relaxation: int, work: Workspace, n_blocks: int
 ) -> None:
-    """Gradients of the sum's links and weights; the weights with which derivatives reach the rules' rows."""
-    signal, d_output, stride = _address(work.signal), _address(work.d_output), work.signal.shape[1] * BYTES
+    """Gradients of the sum's links and weights; starts the derivatives of all rows."""
+    signal, d_signal, d_output = _address(work.signal), _address(work.d_signal), _address(work.d_output)
+    block = work.signal.shape[1] * BYTES
+    work.d_signal[:n_blocks] = 0.0
     for j in range(wire.rule_rows.size):
-        work.row_weights[wire.rule_rows[j]] = 0.0
-    for j in range(wire.rule_rows.size):
-        row = wire.rule_rows[j]
-        products = splat(np.float32(0.0))
-        for o in range(n_blocks):
-            products = fma(load(d_output + o * BYTES), load(signal + row * stride + o * BYTES), products)
-        s = total(products)
         p = work.sum_probabilities[j]
         # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
         link = p if relaxation == NEURON else work.sum_open[j]
-        work.row_weights[row] += link * params.weights[j]
+        weight = splat(link * params.weights[j])
+        products = splat(np.float32(0.0))
+        for o in range(n_blocks):
+            at = o * block + wire.rule_rows[j] * BYTES
+            d = load(d_output + o * BYTES)
+            products = fma(d, load(signal + at), products)
+            store(d_signal + at, fma(weight, d, load(d_signal + at)))
+        s = total(products)
         grads.weights[j] = link * s
         slope = p * (np.float32(1.0) - p)
         grads.sum_logits[j] = slope * inverse * params.weights[j] * s if slope > _TINY_PROBABILITY else 0.0
 
 
 @_inline
-def _gather_derivative(links: int, inputs: int, start: int, end: int, p: int, d_input: int, stride: int) -> Any:
-    """Return the sum of what the consumers of a row send back; in two sums, so that one need not wait for the other."""
-    even = odd = splat(np.float32(0.0))
-    for c in range(start, end - 1, 2):
-        p0, p1 = number_at(p + 4 * whole_at(links + 4 * c)), number_at(p + 4 * whole_at(links + 4 * c + 4))
-        even = fma(splat(p0), load(d_input + whole_at(inputs + 4 * c) * stride), even)
-        odd = fma(splat(p1), load(d_input + whole_at(inputs + 4 * c + 4) * stride), odd)
-    if (end - start) % 2:
-        p0 = number_at(p + 4 * whole_at(links + 4 * (end - 1)))
-        even = fma(splat(p0), load(d_input + whole_at(inputs + 4 * (end - 1)) * stride), even)
-    return even + odd
+def _send_back(place: int, p: float, d: Any) -> None:
+    """Add a neuron's derivative by one input to that of one of its candidates."""
+    store(place, fma(splat(p), d, load(place)))
 
 
 @_inline
-def _sum_products(d: Any, signal: int, stride: int, links: int, sums: int, n_links: int, n: int) -> None:
-    """Add up derivative times candidate over one block, four candidates at a time."""
+def _backward_links(d: Any, signal: int, d_signal: int, links: int, p: int, sums: int, n_links: int, n: int) -> None:
+    """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
     step = 4 * n
     for k in range(0, n_links - 3, 4):
-        link = links + k * step
+        at = k * step
+        j0, j1 = whole_at(links + at) * BYTES, whole_at(links + at + step) * BYTES
+        j2, j3 = whole_at(links + at + 2 * step) * BYTES, whole_at(links + at + 3 * step) * BYTES
         s0, s1, s2, s3 = totals(
-            d * load(signal + whole_at(link) * stride),
-            d * load(signal + whole_at(link + step) * stride),
-            d * load(signal + whole_at(link + 2 * step) * stride),
-            d * load(signal + whole_at(link + 3 * step) * stride),
+            d * load(signal + j0), d * load(signal + j1), d * load(signal + j2), d * load(signal + j3)
         )
-        add_at(sums + k * step, s0)
-        add_at(sums + (k + 1) * step, s1)
-        add_at(sums + (k + 2) * step, s2)
-        add_at(sums + (k + 3) * step, s3)
+        add_at(sums + at, s0)
+        add_at(sums + at + step, s1)
+        add_at(sums + at + 2 * step, s2)
+        add_at(sums + at + 3 * step, s3)
+        _send_back(d_signal + j0, number_at(p + at), d)
+        _send_back(d_signal + j1, number_at(p + at + step), d)
+        _send_back(d_signal + j2, number_at(p + at + 2 * step), d)
+        _send_back(d_signal + j3, number_at(p + at + 3 * step), d)
     for k in range(n_links - n_links % 4, n_links):
-        add_at(sums + k * step, total(d * load(signal + whole_at(links + k * step) * stride)))
+        j0 = whole_at(links + k * step) * BYTES
+        add_at(sums + k * step, total(d * load(signal + j0)))
+        _send_back(d_signal + j0, number_at(p + k * step), d)
 
 
 @_part
 def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks: int) -> None:
-    """From the last neuron to the first: gather its derivative, pass it to its inputs, sum up what its logits need.
+    """From the last neuron to the first: pass its derivative to its inputs, sum up what its logits need.
 
     Where one candidate has all the probability, the logits have no gradient and nothing is summed up for them.
     """
     separate = settings.relaxation == SEPARATE
     soft = settings.relaxation == SOFT
-    factor, zero = splat(np.float32(settings.gradient_factor)), splat(np.float32(0.0))
+    factor, one = splat(np.float32(settings.gradient_factor)), np.float32(1.0)
     gate = _address(work.hard if separate else work.mixture)
-    stride, n = work.signal.shape[1] * BYTES, work.chosen.shape[1]
-    signal, d_input, d_output = _address(work.signal), _address(work.d_input), _address(work.d_output)
     links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
     chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
-    consumer_link, consumer_input = _address(wire.consumer_link), _address(wire.consumer_input)
-    other = 4 * n_links * n
+    n = work.chosen.shape[1]
     work.moments[:] = 0.0
     work.link_sums[:] = 0.0
-    for i in range(n - 1, -1, -1):
-        row = wire.first_neuron + i
-        start, end = wire.consumers[row], wire.consumers[row + 1]
-        weight = work.row_weights[row]
-        c1, c2 = splat(number_at(gate + 4 * (n + i))), splat(number_at(gate + 4 * (2 * n + i)))
-        c3 = splat(number_at(gate + 4 * (3 * n + i)))
-        open_a, open_b = work.peaks[0, i] < 1.0, work.peaks[1, i] < 1.0
-        open_gate = work.peaks[2, i] < 1.0
-        hard = not soft and (separate or not (open_a or open_b))
-        first, second = signal + whole_at(chosen + 4 * i) * stride, signal + whole_at(chosen + 4 * (n + i)) * stride
-        for o in range(n_blocks):
-            at = o * BYTES
-            dy = _gather_derivative(consumer_link, consumer_input, start, end, p, d_input + at, stride)
-            if weight != 0.0:
-                dy = fma(splat(weight), load(d_output + at), dy)
-            out_a, out_b = d_input + i * stride + at, d_input + (n + i) * stride + at
+    for o in range(n_blocks):
+        block = o * work.signal.shape[1] * BYTES
+        signal, d_signal = _address(work.signal) + block, _address(work.d_signal) + block
+        for i in range(n - 1, -1, -1):
+            dy = load(d_signal + (wire.first_neuron + i) * BYTES)
             if not any_nonzero(dy):
-                store(out_a, zero)
-                store(out_b, zero)
                 continue
-            if hard:
-                a, b = load(first + at), load(second + at)
+            at_a, at_b = 4 * i, 4 * (n_links * n + i)
+            open_a, open_b = work.peaks[0, i] < one, work.peaks[1, i] < one
+            first, second = whole_at(chosen + 4 * i) * BYTES, whole_at(chosen + 4 * (n + i)) * BYTES
+            if separate or not (soft or open_a or open_b):
+                a, b = load(signal + first), load(signal + second)
             else:
-                a, b = _mix_links(signal + at, stride, links + 4 * i, p + 4 * i, n_links, n)
+                a, b = _mix_links(signal, links + at_a, p + at_a, n_links, n)
+            c1, c2 = splat(number_at(gate + 4 * (n + i))), splat(number_at(gate + 4 * (2 * n + i)))
+            c3 = splat(number_at(gate + 4 * (3 * n + i)))
             d = dy * factor
             d_a, d_b = d * fma(c3, b, c1), d * fma(c3, a, c2)
-            store(out_a, d_a)
-            store(out_b, d_b)
-            if open_gate:
+            if work.peaks[2, i] < one:
                 d_times_a = d * a
                 m0, m1, m2, m3 = totals(d, d_times_a, d * b, d_times_a * b)
                 add_at(moments + 4 * i, m0)
@@ -606,9 +581,13 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 add_at(moments + 4 * (2 * n + i), m2)
                 add_at(moments + 4 * (3 * n + i), m3)
             if open_a:
-                _sum_products(d_a, signal + at, stride, links + 4 * i, sums + 4 * i, n_links, n)
+                _backward_links(d_a, signal, d_signal, links + at_a, p + at_a, sums + at_a, n_links, n)
+            else:
+                _send_back(d_signal + first, one, d_a)
             if open_b:
-                _sum_products(d_b, signal + at, stride, links + other + 4 * i, sums + other + 4 * i, n_links, n)
+                _backward_links(d_b, signal, d_signal, links + at_b, p + at_b, sums + at_b, n_links, n)
+            else:
+                _send_back(d_signal + second, one, d_b)
 
 
 @_part
@@ -647,20 +626,15 @@ def _backward_thresholds(
 ) -> None:
     """Gradients of biases and slopes, through the sigmoid's derivative."""
     scale = np.float32(settings.gradient_factor) * np.float32(inverse)
-    stride = work.signal.shape[1] * BYTES
-    inputs, d_input, p = _address(work.inputs), _address(work.d_input), _address(work.link_probabilities)
-    consumer_link, consumer_input = _address(wire.consumer_link), _address(wire.consumer_input)
     zero, one, tiny = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(_TINY_PROBABILITY))
     for t in range(wire.threshold_input.size):
-        source = inputs + wire.threshold_input[t] * stride
         slope, bias = params.slope[t], splat(params.bias[t])
-        start, end = wire.consumers[wire.n_bits + t], wire.consumers[wire.n_bits + t + 1]
         s0 = s1 = zero
         for o in range(n_blocks):
-            at = o * BYTES
-            dy = _gather_derivative(consumer_link, consumer_input, start, end, p, d_input + at, stride)
+            dy = load(_address(work.d_signal) + (o * work.d_signal.shape[1] + wire.n_bits + t) * BYTES)
             if any_nonzero(dy):
-                x = load(source + at) - bias
+                place = o * work.inputs.shape[1] + wire.threshold_input[t]
+                x = load(_address(work.inputs) + place * BYTES) - bias
                 e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
                 e = where_greater(e, tiny, e, zero)
                 d = dy * e / ((one + e) * (one + e))
@@ -765,9 +739,8 @@ def hard_outputs(
         _forward(wire, params, temperature, hard, work, n_blocks)
         out[start : start + rows.size] = flat[: rows.size]
         for j in range(rules.shape[0]):
-            values = work.signal[wire.rule_rows[j]].reshape(size)
             for r in range(rows.size):
-                rules[j, start + r] = values[r] != 0.0
+                rules[j, start + r] = work.signal[r // BLOCK, wire.rule_rows[j], r % BLOCK] != 0.0
 
 
 @_jit

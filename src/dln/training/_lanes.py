@@ -132,16 +132,30 @@ def _first(builder: _Builder, n: ir.Value) -> ir.Value:
 def load_first(builder: _Builder, address: ir.Value, n: ir.Value) -> ir.Value:
     """Return the numbers at an address, n of them if they are fewer than thirty-two, and zeros."""
     pointer = builder.inttoptr(address, _VECTOR.as_pointer())
-    arguments = (pointer, _INT32(4), _first(builder, n), _constant(0.0))
-    return _call(builder, f"llvm.masked.load.v{LANES}f32.p0", _VECTOR, *arguments)
+    with builder.if_else(builder.icmp_signed("<", n, _INT64(LANES)), likely=False) as (some, all_):
+        with some:
+            arguments = (pointer, _INT32(4), _first(builder, n), _constant(0.0))
+            few = _call(builder, f"llvm.masked.load.v{LANES}f32.p0", _VECTOR, *arguments)
+            after_few = builder.block
+        with all_:  # what was written with a mask cannot be read back before it has left the core
+            many = builder.load(pointer, align=4)
+            after_many = builder.block
+    result = builder.phi(_VECTOR)
+    result.add_incoming(few, after_few)
+    result.add_incoming(many, after_many)
+    return result
 
 
 @_define(types.void, _address, types.int64, lanes)
 def store_first(builder: _Builder, address: ir.Value, n: ir.Value, value: ir.Value) -> None:
     """Write the first n lanes to an address, or all if n is thirty-two or more."""
     pointer = builder.inttoptr(address, _VECTOR.as_pointer())
-    arguments = (value, pointer, _INT32(4), _first(builder, n))
-    _call(builder, f"llvm.masked.store.v{LANES}f32.p0", ir.VoidType(), *arguments)
+    with builder.if_else(builder.icmp_signed("<", n, _INT64(LANES)), likely=False) as (some, all_):
+        with some:
+            arguments = (value, pointer, _INT32(4), _first(builder, n))
+            _call(builder, f"llvm.masked.store.v{LANES}f32.p0", ir.VoidType(), *arguments)
+        with all_:
+            builder.store(value, pointer, align=4)
 
 
 @_define(types.int64, _address)

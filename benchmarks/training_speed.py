@@ -1,0 +1,206 @@
+"""Training steps per second: the kernels against PyTorch, one thread each.
+
+    python benchmarks/training_speed.py [--compiled]
+
+A step is forward, backward and Adam on one batch; times are the processor's, so that other work does not count. PyTorch
+runs the reference as it is (gathered candidates), and a dense variant that multiplies by a matrix of probabilities over
+all rows, as the paper's code does; with --compiled the gathered one through torch.compile as well. Beside it stands the
+roofline: the multiply-adds that a step cannot do without, divided by the core's measured peak. Then the growth of a
+step's time with neurons and with rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from measure import machine, seconds
+from numba import njit
+
+from dln._network import Network, build_network
+from dln.training import _kernels as kernels
+from dln.training._lanes import fma, splat, total
+from dln.training._reference import Forward, ReferenceNetwork, mean_loss
+
+N_FEATURES = 10
+CUTOFFS_PER_FEATURE = 6
+N_CANDIDATES = 8
+TEMPERATURE = 1.0
+LEARNING_RATE = 0.005
+NETWORKS = {"small": (60, 60, 30), "medium": (200, 200, 100), "large": (600, 600, 300)}
+BATCHES = (32, 256)
+PEAK_ROUNDS = 1_000_000
+FLOATS_AT_ONCE = 32
+
+
+def network_of(layers: tuple[int, ...]) -> Network:
+    """Sixty literals, eight candidate links and gates per neuron."""
+    rng = np.random.default_rng(0)
+    cutoffs = [np.sort(rng.uniform(0.1, 0.9, CUTOFFS_PER_FEATURE)).astype(np.float32) for _ in range(N_FEATURES)]
+    return build_network(
+        cutoffs,
+        0,
+        layer_sizes=layers,
+        n_candidate_links=N_CANDIDATES,
+        n_candidate_gates=N_CANDIDATES,
+        concatenate_inputs=True,
+        initial_sum_logit=1.5,
+        rng=rng,
+    )
+
+
+def rows_of(n: int) -> kernels.Data:
+    """Rows of a smooth function of three columns."""
+    rng = np.random.default_rng(1)
+    numbers = rng.uniform(size=(n, N_FEATURES)).astype(np.float32)
+    target = np.sin(3 * numbers[:, 0] * numbers[:, 1]) + numbers[:, 2]
+    target = ((target - target.mean()) / target.std()).astype(np.float32)
+    return kernels.Data(numbers, np.zeros((n, 0), np.float32), target, np.ones(n, np.float32))
+
+
+def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0) -> float:
+    """Return the time of a step of the kernels, over epochs of at least twenty steps."""
+    network, data = network_of(layers), rows_of(batch * 20)
+    flat = network.parameters.flat
+    gradients, first, second = (np.zeros_like(flat) for _ in range(3))
+    sizes = [group.size for group in network.parameters.groups().values()]
+    arguments: tuple[Any, ...] = (
+        kernels.wires(network),
+        kernels.groups(network.parameters),
+        kernels.groups(network.with_parameters(gradients).parameters),
+        (flat, gradients, first, second),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.full(len(sizes), LEARNING_RATE),
+        data,
+        np.random.default_rng(2).permutation(len(data.target)),
+        batch,
+        TEMPERATURE,
+        kernels.Settings(kernels.NEURON, kernels.SQUARED_ERROR, 0.0, 1.0, 0.8),
+        0,
+        kernels.workspace(network, N_FEATURES, batch),
+    )
+    return seconds(lambda: kernels.train_epoch(*arguments), budget=budget, most=2000, clock=time.thread_time) / 20
+
+
+class DenseNetwork(ReferenceNetwork):
+    """The reference with every link a column of a matrix over all rows, closed candidates masked out."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__(network)
+        self.n_inputs = self.wiring.first_neuron
+
+    def _logic_layer(self, signals: torch.Tensor, neurons: slice, how: Forward) -> torch.Tensor:
+        a, hard_a = self._dense(signals, self.links_a[:, neurons], self.link_a_logits[:, neurons], how)
+        b, hard_b = self._dense(signals, self.links_b[:, neurons], self.link_b_logits[:, neurons], how)
+        logits = self.gate_logits[:, neurons]
+        mixture = self.coefficients.T @ torch.softmax(logits / how.temperature, dim=0)
+        gate = self.coefficients[logits.argmax(dim=0)].T
+        soft = mixture[0] + mixture[1] * a + mixture[2] * b + mixture[3] * a * b
+        hard = gate[0] + gate[1] * hard_a + gate[2] * hard_b + gate[3] * hard_a * hard_b
+        return soft + (hard - soft).detach()
+
+    def _dense(
+        self, signals: torch.Tensor, links: torch.Tensor, logits: torch.Tensor, how: Forward
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        shape = (signals.shape[1], links.shape[1])
+        masked = torch.full(shape, -torch.inf).scatter(0, links, logits)
+        probabilities = torch.softmax(masked / how.temperature, dim=0)
+        chosen = torch.nn.functional.one_hot(masked.argmax(dim=0), shape[0]).T.to(signals.dtype)
+        return signals @ probabilities, signals @ chosen
+
+
+def torch_step(model: ReferenceNetwork, batch: int, call: Callable[..., torch.Tensor]) -> Callable[[], None]:
+    """Return a function that takes one step."""
+    data = rows_of(batch)
+    numbers, bits, target, weight = (torch.from_numpy(part) for part in data)
+    optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    how = Forward(TEMPERATURE)
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        mean_loss(call(numbers, bits, how), target, weight, "squared_error", 0.0).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+    return step
+
+
+def multiply_adds(layers: tuple[int, ...], batch: int) -> int:
+    """Return the multiply-adds of a step that no arrangement avoids.
+
+    Per neuron and row: both mixtures of candidates, their derivatives sent back, their products summed up for the
+    logits, and the gate's polynomial forwards and backwards. What is done once a step (softmaxes, Adam) is left out.
+    """
+    per_row = 3 * 2 * N_CANDIDATES + 12
+    return sum(layers) * batch * per_row
+
+
+@njit(fastmath=True)  # type: ignore[untyped-decorator]
+def _spin(rounds: int) -> float:
+    """Multiply and add with nothing else to do; squares, because LLVM would fold products with a constant."""
+    x = splat(np.float32(0.1))
+    a0, a1, a2, a3 = splat(np.float32(0.1)), splat(np.float32(0.2)), splat(np.float32(0.3)), splat(np.float32(0.4))
+    a4, a5, a6, a7 = splat(np.float32(0.5)), splat(np.float32(0.6)), splat(np.float32(0.7)), splat(np.float32(0.8))
+    for _ in range(rounds):
+        a0, a1, a2, a3 = fma(a0, a0, x), fma(a1, a1, x), fma(a2, a2, x), fma(a3, a3, x)
+        a4, a5, a6, a7 = fma(a4, a4, x), fma(a5, a5, x), fma(a6, a6, x), fma(a7, a7, x)
+    return total(a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7)  # type: ignore[no-any-return]
+
+
+def peak() -> float:
+    """Return the multiply-adds per second of one core, measured."""
+    _spin(1)
+    times = []
+    for _ in range(7):
+        start = time.thread_time()
+        _spin(PEAK_ROUNDS)
+        times.append(time.thread_time() - start)
+    return PEAK_ROUNDS * 8 * FLOATS_AT_ONCE / min(times)
+
+
+def exponent(sizes: list[int], times: list[float]) -> float:
+    """Return the power with which time grows."""
+    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compiled", action="store_true", help="also torch.compile, which takes minutes")
+    compiled = parser.parse_args().compiled
+    torch.set_num_threads(1)
+    print(machine(), f"torch {torch.__version__}, one thread")
+    limit = peak()
+    print(f"peak: {limit / 1e9:.0f} thousand million multiply-adds per second\n")
+    names = ["gathered", "dense", *(["compiled"] if compiled else [])]
+    print(
+        "| network | batch | dln µs | "
+        + " | ".join(f"{name} µs | ratio" for name in names)
+        + " | roofline µs | of it |"
+    )
+    print("| --- |" + " ---: |" * (4 + 2 * len(names)))
+    for name, layers in NETWORKS.items():
+        for batch in BATCHES:
+            ours = kernel_step_seconds(layers, batch)
+            cells = []
+            for variant in names:
+                model = DenseNetwork(network_of(layers)) if variant == "dense" else ReferenceNetwork(network_of(layers))
+                call = torch.compile(model) if variant == "compiled" else model
+                theirs = seconds(torch_step(model, batch, call), budget=3.0, clock=time.thread_time)
+                cells.append(f"{theirs * 1e6:,.0f} | **{theirs / ours:.0f}**")
+            floor = multiply_adds(layers, batch) / limit
+            row = f"| {name} {layers} | {batch} | {ours * 1e6:,.1f} | " + " | ".join(cells)
+            print(f"{row} | {floor * 1e6:,.1f} | {ours / floor:.1f} |", flush=True)
+    neurons = [(k, k, k // 2) for k in (80, 160, 320, 640)]
+    times = [kernel_step_seconds(layers, 32) for layers in neurons]
+    print(f"\ntime of a step grows with neurons to the power {exponent([sum(x) for x in neurons], times):.2f}")
+    batches = [32, 64, 128, 256, 512]
+    times = [kernel_step_seconds(NETWORKS["medium"], batch) for batch in batches]
+    print(f"time of a step grows with rows to the power {exponent(batches, times):.2f}")
+
+
+if __name__ == "__main__":
+    main()
