@@ -24,6 +24,10 @@ ENCODED_MISSING: Final = np.float32(-1.0)
 #: Of two categories, one bit tells both.
 TWO: Final = 2
 
+#: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
+#: cache, if they are few enough to stay there.
+CHUNK: Final = 8192
+
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -59,13 +63,16 @@ class Encoder:
         n_rows = len(table_values[0]) if rows is None else len(rows)
         numbers = np.empty((n_rows, len(self.scaled)), dtype=np.float32)
         bits = np.empty((n_rows, len(self.bits)), dtype=np.float32)
-        for k, scaled in enumerate(self.scaled):
-            numbers[:, k] = scale(scaled, _take(table_values[scaled.column], rows))
-        read, values = -1, np.empty(0)
-        for k, literal in enumerate(self.bits):
-            if literal.column != read:  # the bits of one column stand together: it is gathered once
-                read, values = literal.column, _take(table_values[literal.column], rows)
-            bits[:, k] = literal_values(literal, values)
+        for start in range(0, n_rows, CHUNK):
+            part = slice(start, start + CHUNK)
+            chunk = part if rows is None else rows[part]
+            for k, scaled in enumerate(self.scaled):
+                numbers[part, k] = scale(scaled, table_values[scaled.column][chunk])
+            read, values = -1, np.empty(0)
+            for k, literal in enumerate(self.bits):
+                if literal.column != read:  # the bits of one column stand together: it is gathered once
+                    read, values = literal.column, table_values[literal.column][chunk]
+                bits[part, k] = literal_values(literal, values)
         return Encoded(numbers, bits)
 
 
@@ -111,6 +118,8 @@ def learn_encoder(
     >>> encoder.bits
     (IsMissing(column=0), IsIn(column=1, codes=(1,)))
     """
+    if rows is not None and len(rows) == len(values[0]) and np.all(weight == 1):
+        rows = None  # all rows, each once: their order does not matter, and columns are read faster as they stand
     scaled: list[ScaledColumn] = []
     bits: list[Literal] = []
     for j, column in enumerate(columns):
