@@ -39,13 +39,13 @@ def table(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y + rng.normal(size=n_rows)
 
 
-def circuit_of_trained_shape(seed: int = 0) -> Circuit:
-    """Sixty rules of two to six literals each, over ten cut-offs of every column."""
+def circuit_of_trained_shape(seed: int = 0, n_rules: int = N_RULES) -> Circuit:
+    """Rules of two to six literals each, over ten cut-offs of every column."""
     rng = np.random.default_rng(seed)
     literals = [Above(j, cut) for j in range(N_COLUMNS) for cut in np.linspace(0.05, 0.95, 10).round(2).tolist()]
     gates: list[Gate] = []
     rules: list[Rule] = []
-    for _ in range(N_RULES):
+    for _ in range(n_rules):
         node = int(rng.integers(len(literals)))
         for _ in range(int(rng.integers(1, 6))):
             gates.append(Gate(int(rng.choice([1, 2, 4, 6, 7, 8, 11, 13, 14])), node, int(rng.integers(len(literals)))))
