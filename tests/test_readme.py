@@ -1,17 +1,73 @@
+"""The README and the documentation do what they say."""
+
 import re
+import shlex
 from pathlib import Path
 
-README = Path(__file__).parent.parent / "README.md"
+import pytest
+
+from cli import run
+from dln import DLNRegressor
+
+ROOT = Path(__file__).parent.parent
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
 
 
-def test_the_code_in_the_readme_runs():
-    """Every Python block of the README runs, in order, each seeing the names of those before it."""
-    text = README.read_text(encoding="utf-8")
-    blocks = list(PYTHON_BLOCK.finditer(text))
-    assert blocks
-    namespace = {"__name__": "readme"}
-    for block in blocks:
+def page_name(page):
+    """Return a page's path as a test's name."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(autouse=True)
+def beside_the_examples(tmp_path, monkeypatch):
+    """Work in an empty folder with the examples in it, with networks that train for a moment only."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_networks": 1}.items():
+        monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if PYTHON_BLOCK.search(page.read_text())], ids=page_name)
+def test_the_code_on_a_page_runs(page, capsys):
+    """Every Python block of a page runs, in order, each seeing the names of those before it."""
+    text = page.read_text(encoding="utf-8")
+    namespace = {"__name__": "page"}
+    for block in PYTHON_BLOCK.finditer(text):
         first_line = text.count("\n", 0, block.start(1))
-        code = "\n" * first_line + block[1]  # so that a traceback names the README's own line
-        exec(compile(code, str(README), "exec"), namespace)  # noqa: S102 (our own README)
+        code = "\n" * first_line + block[1]  # so that a traceback names the page's own line
+        exec(compile(code, str(page), "exec"), namespace)  # noqa: S102 (our own pages)
+    capsys.readouterr()
+
+
+def test_the_commands_in_the_readme_run():
+    """Every dln command of the README runs, in order, and says something."""
+    blocks = SHELL_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    commands = [line for block in blocks for line in block.splitlines() if line.startswith("dln ")]
+    assert len(commands) >= 3
+    for command in commands:
+        result = run(*shlex.split(command)[1:])
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout
+
+
+def test_commands_on_the_pages_have_options_that_exist():
+    """Every option that the README and the documentation give to a dln command is one that it has."""
+    for page in PAGES:
+        for block in SHELL_BLOCK.findall(page.read_text(encoding="utf-8")):
+            for line in block.splitlines():
+                words = shlex.split(line, comments=True)
+                if words[:1] == ["dln"]:
+                    shown = run(words[1], "--help").stdout
+                    for word in words:
+                        assert not word.startswith("-") or word in shown, f"{page.name}: {line}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_lead_somewhere(page):
+    """Every relative link of a page names a file that is there."""
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if target != "docs/accuracy.md":  # comes with the accuracy runs
+            assert (page.parent / target).exists(), target

@@ -144,8 +144,8 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
     """Return the target or weight as Float64, null where it is missing."""
     column = frame[name]
     if column.dtype == pl.String:
-        known = _expression(column, values.text(pl.col(name), values.NO_NUMBER))
-        numbers = _expression(column, values.number(pl.col(name), decimal_comma=file.decimal_comma))
+        known = values.text(column, values.NO_NUMBER)
+        numbers = values.number(column, decimal_comma=file.decimal_comma)
     elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
         known, numbers = column, column.cast(pl.Float64).fill_nan(None)
     else:
@@ -208,26 +208,26 @@ def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, use
 
 def _typed(file: TableFile, name: str, column: pl.Series, *, as_category: bool) -> tuple[pl.Series, str | None]:
     """Return a text column as what it says: Booleans, numbers, dates (with the order of day and month) or text."""
-    text = _expression(column, values.text(pl.col(name)))
+    text = values.text(column)
     n_known = column.len() - text.null_count()
     if as_category or not n_known:
         return text, None
-    truth = _expression(text, values.boolean(pl.col(name)))
+    truth = values.boolean(text)
     if truth.count() == n_known:
         return truth, None
-    known = _expression(column, values.text(pl.col(name), values.NO_NUMBER))
-    if file.is_text and not _expression(text, values.is_code(pl.col(name))).any():
-        numbers = _expression(known, values.number(pl.col(name), decimal_comma=file.decimal_comma))
+    known = values.text(column, values.NO_NUMBER)
+    if file.is_text and not values.is_code(text).any():
+        numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
             _check_all(file, name, column, known, numbers, "numbers")
             return numbers, None
     if not text.str.contains(r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").any():
         return text, None
-    dates = _expression(known, values.date(pl.col(name)))
+    dates = values.date(known)
     if dates.count() >= MEANT * known.count() > 0:
         _check_all(file, name, column, known, dates, "dates")
         return dates, None
-    by_order = {order: _expression(known, values.date(pl.col(name), order)) for order in values.SLASH_FORMATS}
+    by_order = {order: values.date(known, order) for order in values.SLASH_FORMATS}
     complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
     if len(complete) == 1:
         return by_order[complete[0]], complete[0]
@@ -255,10 +255,7 @@ def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | No
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
         dates = dates.dt.replace_time_zone(None)
     parts = [part for part in values.DATE_PARTS if has_part(dtype, part)]
-    made = [
-        _expression(dates, values.date_part(pl.col(name), part)).alias(values.part_name(name, part, order))
-        for part in parts
-    ]
+    made = [values.date_part(dates, part).alias(values.part_name(name, part, order)) for part in parts]
     told = [(part, column) for part, column in zip(parts, made, strict=True) if column.n_unique() > 1]
     if not told:
         findings.say(name, "left out", "it is the same in every row" if dates.count() else "it is empty")
@@ -306,11 +303,6 @@ def as_text(column: pl.Series) -> pl.Series:
     if column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
         column = column.cast(pl.Int64, strict=False)
     return column.cast(pl.String)
-
-
-def _expression(column: pl.Series, expression: pl.Expr) -> pl.Series:
-    """Return an expression of one column, with its name."""
-    return column.to_frame().select(expression.alias(column.name)).to_series()
 
 
 def dtype_words(dtype: pl.DataType) -> str:

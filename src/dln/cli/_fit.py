@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FEWEST_ROWS: Final = 10
 
 #: Rules shown after the fit; `dln show` has them all.
-SHOWN_RULES: Final = 10
+SHOWN_RULES: Final = 12
 
 Names = list[str]
 

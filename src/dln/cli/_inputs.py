@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dln._circuit import Circuit, Column
+from dln._circuit import Category, Circuit, Column
 from dln.cli import _values as values
 from dln.cli._columns import as_text, dtype_words, has_part
 from dln.cli._mistakes import Mistake, nearest
@@ -25,17 +25,17 @@ class Input:
 
 
 def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Input]:
-    """Return where each column of a model comes from; columns that no rule reads may be missing from the file."""
+    """Return where each column of a model comes from; those that no rule reads are not read here either."""
     used = {literal.column for literal in circuit.literals}
     inputs = []
     for j, column in enumerate(circuit.columns):
         split = values.split_part_name(column.name)
-        if column.name in file.names:
+        if j not in used:
+            inputs.append(Input(column, None))
+        elif column.name in file.names:
             inputs.append(Input(column, column.name))
         elif split is not None and split[0] in file.names:
             inputs.append(Input(column, *split))
-        elif j not in used:
-            inputs.append(Input(column, None))
         else:
             name = column.name if split is None else split[0]
             message = f"{model_said} needs the column {name!r}, but {file.said} has none; {nearest(name, file.names)}"
@@ -50,35 +50,44 @@ def sources(inputs: Sequence[Input]) -> list[str]:
 
 def inputs_of(file: TableFile, frame: pl.DataFrame, inputs: Sequence[Input], first_row: int) -> pl.DataFrame:
     """Return the model's columns of some rows of the file; `first_row` is counted from 1, for messages."""
-    return pl.DataFrame([_input(file, frame, entry, first_row) for entry in inputs])
+    dates = {
+        (entry.source, entry.order): _dates(file, frame[entry.source], entry, first_row)
+        for entry in {(entry.source, entry.order): entry for entry in inputs if entry.part is not None}.values()
+        if entry.source is not None
+    }
+    columns = []
+    for entry in inputs:
+        name, is_number = entry.column.name, entry.column.categories is None
+        if entry.source is None:
+            column = _nothing(is_number=is_number, n_rows=frame.height)
+        elif entry.part is not None:
+            date = dates[entry.source, entry.order]
+            told = has_part(date.dtype, entry.part)
+            column = values.date_part(date, entry.part) if told else _nothing(is_number=is_number, n_rows=frame.height)
+        else:
+            column = _converted(file, frame[entry.source], entry.column.categories, first_row)
+        columns.append(column.alias(name))
+    return pl.DataFrame(columns)
 
 
-def _input(file: TableFile, frame: pl.DataFrame, entry: Input, first_row: int) -> pl.Series:
-    name = entry.column.name
-    categories = entry.column.categories
-    if entry.source is None:
-        dtype = pl.Float64 if categories is None else pl.String
-        return pl.Series(name, [None], dtype=dtype).new_from_index(0, frame.height)
-    column = frame[entry.source]
-    col = pl.col(entry.source)
-    if entry.part is not None:
-        dates = _dates(file, column, entry, first_row)
-        if not has_part(dates.dtype, entry.part):
-            empty = pl.Float64 if categories is None else pl.String
-            return pl.Series(name, [None], dtype=empty).new_from_index(0, frame.height)
-        return dates.to_frame().select(values.date_part(col, entry.part).alias(name)).to_series()
+def _nothing(*, is_number: bool, n_rows: int) -> pl.Series:
+    return pl.Series("", [None], dtype=pl.Float64 if is_number else pl.String).new_from_index(0, n_rows)
+
+
+def _converted(
+    file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
+) -> pl.Series:
+    """Return a column as what the model reads: text for categories of text, Booleans, or numbers."""
+    is_text = column.dtype == pl.String
     if categories is not None and any(isinstance(category, str) for category in categories):
-        if column.dtype == pl.String:
-            return frame.select(values.text(col).alias(name)).to_series()
-        return as_text(column).alias(name)
-    if column.dtype != pl.String:
+        return values.text(column) if is_text else as_text(column)
+    if not is_text:
         if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise _wrong_type(file, column, "numbers")
-        return column.alias(name) if column.dtype == pl.Boolean else column.cast(pl.Float64).alias(name)
-    if categories is not None:  # Booleans
-        return _checked(file, column, values.boolean(col), "true or false", first_row).alias(name)
-    number = values.number(col, decimal_comma=file.decimal_comma)
-    return _checked(file, column, number, "numbers", first_row).alias(name)
+        return column if column.dtype == pl.Boolean else column.cast(pl.Float64)
+    if categories is not None:
+        return _checked(file, column, values.boolean(column), "true or false", first_row)
+    return _checked(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
 
 
 def _dates(file: TableFile, column: pl.Series, entry: Input, first_row: int) -> pl.Series:
@@ -89,14 +98,14 @@ def _dates(file: TableFile, column: pl.Series, entry: Input, first_row: int) -> 
         return column
     if dtype != pl.String:
         raise _wrong_type(file, column, "dates")
-    return _checked(file, column, values.date(pl.col(column.name), entry.order), "dates", first_row)
+    return _checked(file, column, values.date(column, entry.order), "dates", first_row)
 
 
-def _checked(file: TableFile, column: pl.Series, read: pl.Expr, what: str, first_row: int) -> pl.Series:
-    """Return a text column as it was read, or name the first row that could not be."""
-    known = values.text(pl.col(column.name), values.NO_NUMBER).is_not_null()
-    frame = column.to_frame().select(known.alias("known"), read.alias("read"))
-    wrong = frame["known"] & frame["read"].is_null()
+def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_row: int) -> pl.Series:
+    """Return what was read of a text column, or name the first row that could not be read."""
+    if read.null_count() == column.null_count():
+        return read
+    wrong = values.text(column, values.NO_NUMBER).is_not_null() & read.is_null()
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         message = (
@@ -104,7 +113,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Expr, what: str, first
             f"of {file.said} holds {column[row]!r}: correct it, or leave it empty"
         )
         raise Mistake(message)
-    return frame["read"].alias(column.name)
+    return read
 
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> Mistake:

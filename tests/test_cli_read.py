@@ -1,0 +1,91 @@
+"""Tables from files and pipes, and results into them."""
+
+import gzip
+import io
+import sys
+
+import polars as pl
+import pytest
+
+from cli import HOUSES, houses
+from dln.cli._mistakes import Mistake
+from dln.cli._read import open_table, output_kind, whole_or_nothing
+
+
+def as_bytes(form):
+    """Return the houses in a file format."""
+    buffer = io.BytesIO()
+    if form.startswith("parquet"):
+        HOUSES.write_parquet(buffer)
+    else:
+        separator = {"csv": ",", "tsv": "\t", "semicolon": ";", "pipe": "|"}[form.partition(".")[0]]
+        HOUSES.write_csv(buffer, separator=separator)
+    data = buffer.getvalue()
+    return gzip.compress(data) if form.endswith(".gz") else data
+
+
+FORMS = ["csv", "tsv", "semicolon", "pipe", "parquet", "csv.gz", "tsv.gz", "parquet.gz"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["t.dat", "-"])
+def test_a_table_is_read_whatever_its_name(form, name, tmp_path, monkeypatch):
+    """Formats, separators and gzip are told from the content, in files and through pipes."""
+    data = as_bytes(form)
+    (tmp_path / "t.dat").write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with open_table(name) as file:
+        frame = file.read()
+        assert file.names == tuple(HOUSES.columns)
+    expected = HOUSES if form.startswith("parquet") else pl.read_csv(houses().encode(), infer_schema=False)
+    assert frame.equals(expected)
+
+
+def test_a_decimal_comma_is_noticed(tmp_path):
+    """Where semicolons separate, a comma may be the decimal point."""
+    path = tmp_path / "t.csv"
+    path.write_text("area;price\n1,5;2,25\n1.250,5;3\n")
+    with open_table(str(path)) as file:
+        assert file.decimal_comma
+    path.write_text("area;price\n1.5;2.25\n")
+    with open_table(str(path)) as file:
+        assert not file.decimal_comma
+
+
+def test_marks_and_blanks_in_a_header_do_not_matter(tmp_path):
+    """A byte order mark, blanks around names, quoted names and Windows line ends are no part of a name."""
+    path = tmp_path / "t.csv"
+    path.write_bytes('\ufeffarea, "floor, top" ,price\r\n1,2,3\r\n'.replace(' "', '"').replace('" ', '"').encode())
+    with open_table(str(path)) as file:
+        assert file.names == ("area", "floor, top", "price")
+        assert file.read().row(0) == ("1", "2", "3")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("-", "csv"), ("a.csv", "csv"), ("a.TSV", "tsv"), ("a.csv.gz", "csv"), ("a.b.parquet", "parquet")],
+)
+def test_the_output_is_what_its_name_says(name, kind):
+    """The ending of an output names its format."""
+    assert output_kind(name) == kind
+    with pytest.raises(Mistake, match="must end in"):
+        output_kind("a.parquet.gz")
+
+
+def _fail_half_way(place):
+    place.write_text("half")
+    raise RuntimeError
+
+
+def test_an_output_is_whole_or_not_there(tmp_path):
+    """A failure half-way leaves the old file as it was, and nothing else in its folder."""
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), whole_or_nothing(str(path)) as place:
+        _fail_half_way(place)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with whole_or_nothing(str(path)) as place:
+        place.write_text("new")
+    assert path.read_text() == "new"
