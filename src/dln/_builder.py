@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dln._circuit import Circuit, Column, Gate, Literal, Rule, from_grid, to_grid
-from dln._gates import GATES, NOT_A, NOT_B, A, B, complement, negate_a, negate_b, swap_inputs
+from dln._gates import (
+    AND,
+    GATES,
+    NOT_A,
+    NOT_A_AND_B,
+    NOT_B,
+    OR,
+    XNOR,
+    A,
+    B,
+    complement,
+    negate_a,
+    negate_b,
+    swap_inputs,
+)
 
 
 class Signal(NamedTuple):
@@ -81,6 +95,14 @@ class CircuitBuilder:
         if opposite is not None:
             return Signal(opposite, negated=True)
         return Signal(self._intern(gate, _Node(None, gate)))
+
+    def choice(self, test: Signal, then: Signal, otherwise: Signal) -> Signal:
+        """Return the signal that is `then` where the test holds and `otherwise` where it does not."""
+        if then == otherwise:
+            return then
+        if then == ~otherwise:
+            return self.gate(XNOR, test, then)
+        return self.gate(OR, self.gate(AND, test, then), self.gate(NOT_A_AND_B, test, otherwise))
 
     def circuit(self, intercept: float, rules: Iterable[tuple[Signal, float]], *, decimals: int) -> Circuit:
         """Return the circuit of these rules; constants move into the intercept, negated rules turn round.

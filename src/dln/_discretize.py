@@ -13,8 +13,9 @@ import numpy.typing as npt
 from dln._builder import FALSE_SIGNAL, TRUE_SIGNAL, CircuitBuilder, Signal
 from dln._circuit import LARGEST_SUM, MAX_DECIMALS, Above, Circuit, IsMissing, Values
 from dln._cutoffs import shortest_between
-from dln._encoding import Encoder, scale
+from dln._encoding import ENCODED_MISSING, Encoder, scale
 from dln._network import Network
+from dln.training._grow import GrownRule
 
 #: Weights are told to this many digits below the first digit of the target's spread: the rounding of a hundred
 #: weights then moves R² by less than 1e-7.
@@ -86,7 +87,7 @@ def discretize(
     builder = CircuitBuilder(encoder.columns)
     wiring, parameters = network.wiring, network.parameters
     signals = [builder.literal(literal) for literal in encoder.bits]
-    signals += _threshold_signals(network, encoder, values, rows, builder)
+    signals += _threshold_signals(network, Cutter(builder, encoder, values, rows))
     kinds = wiring.gates[parameters.gate_logits.argmax(axis=0)]
     neurons = np.arange(wiring.n_neurons)
     links_a = wiring.links_a[parameters.link_a_logits.argmax(axis=0), neurons]
@@ -111,35 +112,64 @@ def open_links(sum_logits: npt.NDArray[np.float32], temperature: float, sum_thre
     return is_open
 
 
-def _threshold_signals(
-    network: Network,
-    encoder: Encoder,
-    values: Sequence[Values],
-    rows: npt.NDArray[np.intp],
-    builder: CircuitBuilder,
-) -> list[Signal]:
+class Cutter:
+    """Turns places between scaled values into literals with cut-offs in the user's units."""
+
+    def __init__(
+        self, builder: CircuitBuilder, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]
+    ) -> None:
+        self.builder, self._encoder, self._values, self._rows = builder, encoder, values, rows
+        self._known: dict[int, tuple[npt.NDArray[np.float64], npt.NDArray[np.float32], Signal]] = {}
+
+    def above(self, k: int, cutoff: float, *, or_equal: bool = False) -> Signal:
+        """Return the signal of "scaled column k is above (or at) the cut-off" on the training rows.
+
+        Where that holds for all known numbers, the rest is missing; where it holds for none, it is never.
+        """
+        known, encoded, missing = self._column(k)
+        n_below = int(np.searchsorted(encoded, cutoff, "left" if or_equal else "right"))
+        if n_below == 0:
+            return TRUE_SIGNAL if cutoff < ENCODED_MISSING else ~missing
+        if n_below == len(known):
+            return FALSE_SIGNAL
+        shortest = shortest_between(float(known[n_below - 1]), float(known[n_below]))
+        return self.builder.literal(Above(self._encoder.scaled[k].column, shortest))
+
+    def _column(self, k: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float32], Signal]:
+        """Return the distinct known numbers of a scaled column, the same scaled, and the signal of "is missing"."""
+        if k not in self._known:
+            scaled = self._encoder.scaled[k]
+            known = np.unique(self._values[scaled.column][self._rows])
+            has_missing = bool(np.isnan(known[-1]))
+            known = known[~np.isnan(known)]
+            missing = self.builder.literal(IsMissing(scaled.column)) if has_missing else FALSE_SIGNAL
+            self._known[k] = (known, scale(scaled, known), missing)
+        return self._known[k]
+
+
+def _threshold_signals(network: Network, cutter: Cutter) -> list[Signal]:
     """Return a signal for every threshold row."""
-    wiring, parameters = network.wiring, network.parameters
-    signals = [FALSE_SIGNAL] * wiring.n_thresholds
-    for k, scaled in enumerate(encoder.scaled):
-        thresholds = np.flatnonzero(wiring.threshold_input == k)
-        if not len(thresholds):
-            continue
-        known = np.unique(values[scaled.column][rows])
-        has_missing = bool(np.isnan(known[-1]))
-        known = known[~np.isnan(known)]
-        encoded = scale(scaled, known)
-        missing = builder.literal(IsMissing(scaled.column)) if has_missing else FALSE_SIGNAL
-        for t in thresholds:
-            bias, slope = parameters.bias[t], parameters.slope[t]
-            n_below = int(np.searchsorted(encoded, bias, "left" if slope < 0 else "right"))
-            if n_below == 0:
-                above = TRUE_SIGNAL if bias < -1.0 else ~missing
-            elif n_below == len(known):
-                above = FALSE_SIGNAL
-            else:
-                cutoff = shortest_between(float(known[n_below - 1]), float(known[n_below]))
-                above = builder.literal(Above(scaled.column, cutoff))
-            if slope != 0:
-                signals[t] = above if slope > 0 else ~above
+    parameters, signals = network.parameters, []
+    for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True):
+        if slope == 0:
+            signals.append(FALSE_SIGNAL)
+        else:
+            above = cutter.above(int(k), bias, or_equal=bool(slope < 0))
+            signals.append(above if slope > 0 else ~above)
     return signals
+
+
+def tree_signal(
+    rule: GrownRule, cutoffs: Sequence[npt.NDArray[np.float64]], bits: list[Signal], cutter: Cutter
+) -> Signal:
+    """Return the signal of a grown rule: its tree read from the leaves up, each split a choice between two signals."""
+    tree, builder = rule.tree, cutter.builder
+    signals = [TRUE_SIGNAL if upper else FALSE_SIGNAL for upper in rule.upper]
+    for node in range(len(tree.feature) - 1, -1, -1):
+        k = int(tree.feature[node])
+        if k < 0:
+            continue
+        test = cutter.above(k, cutoffs[k][tree.threshold[node]]) if k < len(cutoffs) else bits[k - len(cutoffs)]
+        right, left = signals[tree.right[node]], signals[tree.left[node]]
+        signals[node] = builder.choice(test, right, left)
+    return signals[0]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dln._assemble import MAX_ROWS, Growth, Recipe, Training, assemble
 from dln._atomic import AnyPath
-from dln._circuit import Circuit
-from dln._discretize import Target, discretize
+from dln._discretize import Target
 from dln._encoding import Encoder, learn_encoder
 from dln._errors import FitInterruptedWarning
 from dln._model_file import MAX_BYTES, read_model, write_model
+from dln._readable import ReadableModel
 from dln._rows import CanonicalRows, canonical_rows, check_weight
 from dln._saving import from_saved, to_saved, training_facts
+from dln._simplify import simplify
 from dln._table import Table, learn_table, read_table
 from dln.training._checkpoint import remove_checkpoint
 from dln.training._kernels import Data
@@ -37,13 +39,19 @@ from dln.training._loop import Callback, Plan
 from dln.training._networks import Architecture, Outcome, Task, train_networks
 from dln.training._progress import Progress
 from dln.training._schedules import Schedule
-from dln.training._select import distinct, pool, solve_weights
+
+T = TypeVar("T", int, float)
 
 #: Fewer rows than this are all trained on: a validation share of them would tell nothing.
 MIN_ROWS_TO_VALIDATE = 20
+#: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
+MAX_GATES_TO_MINIMISE = 400
+#: A model of at most so many rules is made with more care for each; without a limit, growth aims at this many.
+SMALL_MODEL = 40
+LARGE_MODEL = 100
 
 
-class DLNRegressor(RegressorMixin, BaseEstimator):
+class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     """Regression by a weighted sum of logic rules over thresholds on the inputs.
 
     A differentiable logic network is trained by gradient descent and frozen into a Boolean circuit: ``circuit_``. The
@@ -95,9 +103,24 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         Epochs to wait for a better validation loss.
     n_networks : int, default=1
         Networks trained from different seeds and pooled into one circuit.
+    n_grown_rules : int, default=250
+        Rules grown from boosted trees besides those of the networks; the best of all enter the model.
+    max_leaves : int or None, default=None
+        Leaves of the tree behind a grown rule; None: 16 where `max_rules` is at most 40, else 32.
+    max_cutoffs : int or None, default=None
+        Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4.
+    n_teachers : int, default=8
+        Bagged boosted trees whose mean steadies a noisy target, as far as that proves to help on rows that they have
+        not seen; they also say where to cut.
+    polish_sweeps : int or None, default=None
+        How often each grown rule is grown anew against what the others leave; None: 10 where `max_rules` is at most
+        40, else 0.
+    rule_tolerance : float or None, default=None
+        Share of the target's variance that may be given up for fewer rules; None: 0.005 where `max_rules` is at most
+        40, else 0.
     refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows; None keeps those of the network.
-    max_rules : int or None, default=None
+    max_rules : int or None, default=100
         Rules to keep, at most.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
@@ -164,7 +187,13 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "n_networks": [Interval(Integral, 1, None, closed="left")],
+        "n_networks": [Interval(Integral, 0, None, closed="left")],
+        "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
+        "max_leaves": [Interval(Integral, 2, None, closed="left"), None],
+        "max_cutoffs": [Interval(Integral, 1, None, closed="left"), None],
+        "n_teachers": [Interval(Integral, 0, None, closed="left")],
+        "polish_sweeps": [Interval(Integral, 0, None, closed="left"), None],
+        "rule_tolerance": [Interval(Real, 0, None, closed="left"), None],
         "refit": [StrOptions({"ridge"}), None],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
@@ -203,8 +232,14 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         validation_fraction: float = 0.15,
         n_iter_no_change: int = 40,
         n_networks: int = 1,
+        n_grown_rules: int = 250,
+        max_leaves: int | None = None,
+        max_cutoffs: int | None = None,
+        n_teachers: int = 8,
+        polish_sweeps: int | None = None,
+        rule_tolerance: float | None = None,
         refit: Literal["ridge"] | None = "ridge",
-        max_rules: int | None = None,
+        max_rules: int | None = 100,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -237,6 +272,12 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.n_networks = n_networks
+        self.n_grown_rules = n_grown_rules
+        self.max_leaves = max_leaves
+        self.max_cutoffs = max_cutoffs
+        self.n_teachers = n_teachers
+        self.polish_sweeps = polish_sweeps
+        self.rule_tolerance = rule_tolerance
         self.refit = refit
         self.max_rules = max_rules
         self.categorical_features = categorical_features
@@ -291,10 +332,14 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
             min_frequency=self.min_frequency,
         )
         target = Target.of(y[rows.index], rows.weight)
-        outcome = self._train(
-            table, y, rows, encoder, target, self._validation_data(X_val, y_val, table, encoder, target)
-        )
-        self.circuit_ = self._assemble(outcome, table, y, rows, encoder, target)
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks + 1).tolist()
+        validation = self._validation_data(X_val, y_val, table, encoder, target)
+        outcome = self._train(table, y, rows, encoder, target, validation, seeds)
+        training = Training(table.values, y, rows, encoder, target)
+        circuit = assemble(outcome.networks, training, self._recipe(outcome.later_seed))
+        self.circuit_ = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
+        sample = rows.index[:MAX_ROWS]
+        self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
         self._remember(outcome)
         self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
         if self.checkpoint is not None and not outcome.interrupted:
@@ -344,6 +389,7 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         encoder: Encoder,
         target: Target,
         validation: Data | None,
+        seeds: list[int],
     ) -> Outcome:
         """Train the networks on the canonical rows."""
         encoded = encoder.encode(table.values, rows.index)
@@ -351,11 +397,10 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
         n_validation = round(self.validation_fraction * len(rows.index))
         if not self.early_stopping or validation is not None or len(rows.index) < MIN_ROWS_TO_VALIDATE:
             n_validation = 0
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks)
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
-        task = Task(
-            data, validation, n_validation, self._architecture(), self._plan(stops_early), tuple(seeds.tolist())
-        )
+        *network_seeds, later_seed = seeds
+        plan = self._plan(stops_early)
+        task = Task(data, validation, n_validation, self._architecture(), plan, tuple(network_seeds), later_seed)
         with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
             outcome = train_networks(
                 task,
@@ -371,47 +416,21 @@ class DLNRegressor(RegressorMixin, BaseEstimator):
             warnings.warn(message, FitInterruptedWarning, stacklevel=4)
         return outcome
 
-    def _assemble(
-        self,
-        outcome: Outcome,
-        table: Table,
-        y: npt.NDArray[np.float64],
-        rows: CanonicalRows,
-        encoder: Encoder,
-        target: Target,
-    ) -> Circuit:
-        """Freeze the networks into one circuit, with weights solved for unless those of the network are wanted."""
-        circuits = [
-            discretize(
-                trained.network,
-                temperature=trained.temperature,
-                sum_threshold=self.sum_link_threshold,
-                encoder=encoder,
-                values=table.values,
-                rows=rows.index,
-                target=target,
-            )
-            for trained in outcome.networks
-        ]
-        if self.refit is None and len(circuits) == 1:
-            return circuits[0]
-        builder, signals = pool(table.columns, circuits)
-        step = 10.0**-target.decimals
-        pooled = builder.circuit(0.0, [(signal, step) for signal in signals], decimals=target.decimals)
-        fires = pooled.rule_values([column[rows.index] for column in table.values])
-        kept = distinct(fires)
-        intercept, weights = solve_weights(
-            np.array([fires[k] for k in kept], dtype=np.bool_).reshape(len(kept), len(rows.index)),
-            target.standardise(y[rows.index]),
-            rows.weight,
-            loss=self.loss,
-            quantile=self.quantile,
+    def _recipe(self, seed: int) -> Recipe:
+        """Return how to put the circuit together; what was left open depends on how small the model is to be."""
+        most = self.max_rules or LARGE_MODEL
+        small = most <= SMALL_MODEL
+        growth = Growth(
+            n_rules=self.n_grown_rules,
+            max_leaves=_given(self.max_leaves, 16 if small else 32),
+            max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * most),
+            n_teachers=self.n_teachers,
+            sweeps=_given(self.polish_sweeps, 10 if small else 0),
+            seed=seed,
+            n_threads=_n_threads(self.n_jobs),
         )
-        return builder.circuit(
-            target.mean + target.spread * intercept,
-            [(signals[k], float(w) * target.spread) for k, w in zip(kept, weights, strict=True)],
-            decimals=target.decimals,
-        )
+        tolerance = _given(self.rule_tolerance, 0.005 if small else 0.0)
+        return Recipe(self.sum_link_threshold, self.refit, self.loss, self.quantile, self.max_rules, tolerance, growth)
 
     def _remember(self, outcome: Outcome) -> None:
         epochs = [asdict(epoch) for network in outcome.networks for epoch in network.epochs]
@@ -489,19 +508,16 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
 
 #: How the paper's model differs from our defaults.
 PAPER: dict[str, Any] = {
-    "hidden_layer_sizes": (128, 128, 64),
-    "n_thresholds": 10,
-    "initial_sum_logit": 0.0,
-    "straight_through": "separate",
-    "learning_rate": 0.02,
+    "hidden_layer_sizes": (200, 200, 100),
+    "learning_rate": 0.005,
     "learning_rate_schedule": "constant",
     "max_epochs": 1000,
     "n_iter_no_change": 200,
-    "n_networks": 1,
+    "validation_fraction": 0.1,
+    "n_grown_rules": 0,
     "refit": None,
     "max_rules": None,
     "max_categories": None,
-    "min_frequency": 1,
 }
 
 
@@ -515,6 +531,10 @@ def _data(
     """Return what the kernels train on: the target standardised, weights of mean one."""
     standardised = target.standardise(y).astype(np.float32)
     return Data(numbers, bits, standardised, (weight / weight.mean()).astype(np.float32))
+
+
+def _given(value: T | None, otherwise: T) -> T:
+    return otherwise if value is None else value
 
 
 def _n_threads(n_jobs: int | None) -> int:

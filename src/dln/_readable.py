@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,14 +23,29 @@ from dln._table import read_table
 Floats = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rehearsal:
+    """What the frontier is found from: where rules fired in training, a bit a row, and what was to be predicted."""
+
+    fires: npt.NDArray[np.uint8]
+    y: Floats
+    weight: Floats
+    validation: tuple[npt.NDArray[np.bool_], Floats, Floats | None] | None
+
+    def frontier(self) -> Frontier:
+        fires = np.unpackbits(self.fires, axis=1, count=len(self.y)).astype(np.bool_)
+        return find_frontier(fires, self.y, self.weight, validation=self.validation)
+
+
 class ReadableModel:
     """The readers of a circuit as methods of a fitted model, which has it as ``circuit_``."""
 
     circuit_: Circuit
     history_: Mapping[str, Sequence[Any]]
     support_: list[float]
-    frontier_: Frontier
     target_name_: str
+    _rehearsal: _Rehearsal
+    _frontier: Frontier
 
     @property
     def rules_(self) -> RuleTable:
@@ -42,6 +58,17 @@ class ReadableModel:
         """The importance of each column, summing to one: rules share what they move equally among their columns."""
         check_is_fitted(self)
         return feature_importances(self.circuit_, self.rules_)
+
+    @property
+    def frontier_(self) -> Frontier:
+        """Rules kept against the error on the training rows, found when it is first asked for."""
+        check_is_fitted(self)
+        if not hasattr(self, "_frontier"):
+            if not hasattr(self, "_rehearsal"):
+                message = "the frontier is known after fit, but is not kept in a model file: fit the model again"
+                raise AttributeError(message)
+            self._frontier = self._rehearsal.frontier()
+        return self._frontier
 
     def explain(self, X: Any) -> Explanations:
         """Return for every row the rules that fired and their weights, which add up to the prediction exactly."""
@@ -87,23 +114,18 @@ class ReadableModel:
         if kind == "history":
             return history_chart(self.history_, ax)
         if kind == "frontier":
-            return frontier_chart(self._known_frontier(), ax)
+            return frontier_chart(self.frontier_, ax)
         message = f'kind must be "circuit", "importance", "history" or "frontier", got {kind!r}'
         raise ValueError(message)
 
     def prune(self, max_rules: int) -> Self:
         """Return a copy of the model with at most so many rules, the best found, with weights of their own."""
-        check_is_fitted(self)
-        self._known_frontier()
-        smaller = copy.copy(self)
-        smaller._prune(max_rules)  # noqa: SLF001 (it is one of us)
-        return smaller
-
-    def _prune(self, max_rules: int) -> None:
         point = self.frontier_.pick(max_rules)
-        self.circuit_ = prune(self.circuit_, point)
-        self.support_ = [self.support_[i] for i in point.rules]
-        self.frontier_ = self.frontier_.within(point)
+        smaller = copy.copy(self)
+        smaller.circuit_ = prune(self.circuit_, point)
+        smaller.support_ = [self.support_[i] for i in point.rules]
+        smaller._frontier = self.frontier_.within(point)  # noqa: SLF001 (it is one of us)
+        return smaller
 
     def _study(
         self,
@@ -111,23 +133,15 @@ class ReadableModel:
         y: Floats,
         weight: Floats,
         validation: tuple[Sequence[Values], Floats, Floats | None] | None = None,
-        max_rules: int | None = None,
     ) -> None:
-        """Learn from the training rows how often rules fire and which are needed; keep at most `max_rules`."""
+        """Learn from the training rows how often rules fire, and remember what the frontier needs."""
         fires = _matrix(self.circuit_, values, len(y))
         self.support_ = rule_support(list(fires), weight)
         other = None
         if validation is not None:
             other = (_matrix(self.circuit_, validation[0], len(validation[1])), validation[1], validation[2])
-        self.frontier_ = find_frontier(fires, y, weight, validation=other, also=max_rules)
-        if max_rules is not None and len(fires) > max_rules:
-            self._prune(max_rules)
-
-    def _known_frontier(self) -> Frontier:
-        if not hasattr(self, "frontier_"):
-            message = "the frontier is known after fit, but is not kept in a model file: fit the model again"
-            raise AttributeError(message)
-        return self.frontier_
+        self._rehearsal = _Rehearsal(np.packbits(fires, axis=1), y, weight, other)
+        self.__dict__.pop("_frontier", None)
 
     def _target(self) -> str:
         return getattr(self, "target_name_", None) or "prediction"

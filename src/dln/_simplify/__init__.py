@@ -18,8 +18,11 @@ __all__ = ["simplify"]
 _log = logging.getLogger("dln")
 
 
-def simplify(circuit: Circuit) -> Circuit:
+def simplify(circuit: Circuit, *, thorough: bool = True) -> Circuit:
     """Return a circuit with the same predictions on every input that costs no more and reads no longer.
+
+    Without `thorough` only what the literals' meaning shows at once is simplified, gate by gate: for circuits of
+    thousands of gates, where minimising tables takes seconds and gains little.
 
     >>> from dln._circuit import Above, Circuit, Column, Gate, Rule
     >>> literals, gates = (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(14, 1, 1))
@@ -30,16 +33,17 @@ def simplify(circuit: Circuit) -> Circuit:
     best, measure = circuit, _measure(circuit)
     # A pass that does not make the circuit smaller is thrown away, so what comes out is what would come out again.
     while True:
-        candidate = _one_pass(best)
+        candidate = _one_pass(best, thorough=thorough)
         measured = _measure(candidate)
         if measured >= measure:
             return best
         best, measure = candidate, measured
 
 
-def _one_pass(circuit: Circuit) -> Circuit:
+def _one_pass(circuit: Circuit, *, thorough: bool) -> Circuit:
     graph = Graph()
-    edges = rewrite(graph, read_circuit(graph, circuit))
+    edges = read_circuit(graph, circuit)
+    edges = rewrite(graph, edges) if thorough else edges
     written, places = unmerged(graph, edges, circuit.columns)
     failed = [
         i
