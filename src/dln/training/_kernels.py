@@ -102,6 +102,8 @@ class Wires(NamedTuple):
     threshold_input: Int32
     links: Int32
     """(2, n_links, n_neurons): candidate rows."""
+    offsets: Int32
+    """(2, n_neurons, n_links): where in a block the candidate rows stand, in bytes."""
     coefficients: Float32
     """(n_gates, 4): polynomials of the candidate gates."""
     rule_rows: Int32
@@ -155,11 +157,13 @@ class Workspace(NamedTuple):
 def wires(network: Network) -> Wires:
     """Return the wiring as plain arrays."""
     w = network.wiring
+    links = np.stack([w.links_a, w.links_b])
     return Wires(
         n_bits=w.n_bits,
         first_neuron=w.first_neuron,
         threshold_input=w.threshold_input,
-        links=np.stack([w.links_a, w.links_b]),
+        links=links,
+        offsets=np.ascontiguousarray(links.transpose(0, 2, 1)) * np.int32(BYTES),
         coefficients=COEFFICIENTS[w.gates],
         rule_rows=w.rule_rows,
     )
@@ -362,7 +366,7 @@ def _forward(
     _forward_thresholds(wire, params, temperature, soft, work, n_blocks)
     n = work.chosen.shape[1]
     gate, chosen = _address(work.mixture if soft else work.hard), _address(work.chosen)
-    links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
+    offsets, p, n_links = _address(wire.offsets), _address(work.link_probabilities), wire.links.shape[1]
     for o in range(n_blocks):
         signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
         out = signal + wire.first_neuron * BYTES
@@ -370,7 +374,7 @@ def _forward(
             c0, c1 = splat(number_at(gate + 4 * i)), splat(number_at(gate + 4 * (n + i)))
             c2, c3 = splat(number_at(gate + 4 * (2 * n + i))), splat(number_at(gate + 4 * (3 * n + i)))
             if soft:
-                a, b = _mix_links(signal, links + 4 * i, p + 4 * i, n_links, n)
+                a, b = _mix_links(signal, offsets + 4 * i * n_links, p + 4 * i, n_links, n)
             else:
                 a = load(signal + whole_at(chosen + 4 * i) * BYTES)
                 b = load(signal + whole_at(chosen + 4 * (n + i)) * BYTES)
@@ -423,14 +427,14 @@ def _forward_thresholds(
 
 
 @_inline
-def _mix_links(signal: int, links: int, p: int, n_links: int, n: int) -> Any:
+def _mix_links(signal: int, offsets: int, p: int, n_links: int, n: int) -> Any:
     """Return the mixtures of a neuron's candidates for both inputs."""
     a = b = splat(np.float32(0.0))
     other = 4 * n_links * n
     for k in range(n_links):
         place = 4 * k * n
-        a = fma(splat(number_at(p + place)), load(signal + whole_at(links + place) * BYTES), a)
-        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(links + place + other) * BYTES), b)
+        a = fma(splat(number_at(p + place)), load(signal + whole_at(offsets + 4 * k)), a)
+        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(offsets + other + 4 * k)), b)
     return a, b
 
 
@@ -491,7 +495,7 @@ def _backward_sum(
     """Gradients of the sum's links and weights; starts the derivatives of all rows."""
     signal, d_signal, d_output = _address(work.signal), _address(work.d_signal), _address(work.d_output)
     block = work.signal.shape[1] * BYTES
-    work.d_signal[:n_blocks] = 0.0
+    work.d_signal[:n_blocks, : wire.n_bits] = 0.0  # of all other rows, whoever reads the derivative clears it
     for j in range(wire.rule_rows.size):
         p = work.sum_probabilities[j]
         # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
@@ -516,13 +520,13 @@ def _send_back(place: int, p: float, d: Any) -> None:
 
 
 @_inline
-def _backward_links(d: Any, signal: int, d_signal: int, links: int, p: int, sums: int, n_links: int, n: int) -> None:
+def _backward_links(d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int) -> None:
     """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
     step = 4 * n
     for k in range(0, n_links - 3, 4):
         at = k * step
-        j0, j1 = whole_at(links + at) * BYTES, whole_at(links + at + step) * BYTES
-        j2, j3 = whole_at(links + at + 2 * step) * BYTES, whole_at(links + at + 3 * step) * BYTES
+        j0, j1 = whole_at(offsets + 4 * k), whole_at(offsets + 4 * k + 4)
+        j2, j3 = whole_at(offsets + 4 * k + 8), whole_at(offsets + 4 * k + 12)
         s0, s1, s2, s3 = totals(
             d * load(signal + j0), d * load(signal + j1), d * load(signal + j2), d * load(signal + j3)
         )
@@ -535,7 +539,7 @@ def _backward_links(d: Any, signal: int, d_signal: int, links: int, p: int, sums
         _send_back(d_signal + j2, number_at(p + at + 2 * step), d)
         _send_back(d_signal + j3, number_at(p + at + 3 * step), d)
     for k in range(n_links - n_links % 4, n_links):
-        j0 = whole_at(links + k * step) * BYTES
+        j0 = whole_at(offsets + 4 * k)
         add_at(sums + k * step, total(d * load(signal + j0)))
         _send_back(d_signal + j0, number_at(p + k * step), d)
 
@@ -548,9 +552,9 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
     """
     separate = settings.relaxation == SEPARATE
     soft = settings.relaxation == SOFT
-    factor, one = splat(np.float32(settings.gradient_factor)), np.float32(1.0)
+    factor, zero, one = splat(np.float32(settings.gradient_factor)), splat(np.float32(0.0)), np.float32(1.0)
     gate = _address(work.hard if separate else work.mixture)
-    links, p, n_links = _address(wire.links), _address(work.link_probabilities), wire.links.shape[1]
+    offsets, p, n_links = _address(wire.offsets), _address(work.link_probabilities), wire.links.shape[1]
     chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
     n = work.chosen.shape[1]
     work.moments[:] = 0.0
@@ -559,16 +563,18 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
         block = o * work.signal.shape[1] * BYTES
         signal, d_signal = _address(work.signal) + block, _address(work.d_signal) + block
         for i in range(n - 1, -1, -1):
-            dy = load(d_signal + (wire.first_neuron + i) * BYTES)
+            place = d_signal + (wire.first_neuron + i) * BYTES
+            dy = load(place)
             if not any_nonzero(dy):
                 continue
+            store(place, zero)
             at_a, at_b = 4 * i, 4 * (n_links * n + i)
             open_a, open_b = work.peaks[0, i] < one, work.peaks[1, i] < one
             first, second = whole_at(chosen + 4 * i) * BYTES, whole_at(chosen + 4 * (n + i)) * BYTES
             if separate or not (soft or open_a or open_b):
                 a, b = load(signal + first), load(signal + second)
             else:
-                a, b = _mix_links(signal, links + at_a, p + at_a, n_links, n)
+                a, b = _mix_links(signal, offsets + 4 * i * n_links, p + at_a, n_links, n)
             c1, c2 = splat(number_at(gate + 4 * (n + i))), splat(number_at(gate + 4 * (2 * n + i)))
             c3 = splat(number_at(gate + 4 * (3 * n + i)))
             d = dy * factor
@@ -581,11 +587,13 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 add_at(moments + 4 * (2 * n + i), m2)
                 add_at(moments + 4 * (3 * n + i), m3)
             if open_a:
-                _backward_links(d_a, signal, d_signal, links + at_a, p + at_a, sums + at_a, n_links, n)
+                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n)
             else:
                 _send_back(d_signal + first, one, d_a)
             if open_b:
-                _backward_links(d_b, signal, d_signal, links + at_b, p + at_b, sums + at_b, n_links, n)
+                _backward_links(
+                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n
+                )
             else:
                 _send_back(d_signal + second, one, d_b)
 
@@ -631,8 +639,10 @@ def _backward_thresholds(
         slope, bias = params.slope[t], splat(params.bias[t])
         s0 = s1 = zero
         for o in range(n_blocks):
-            dy = load(_address(work.d_signal) + (o * work.d_signal.shape[1] + wire.n_bits + t) * BYTES)
+            source = _address(work.d_signal) + (o * work.d_signal.shape[1] + wire.n_bits + t) * BYTES
+            dy = load(source)
             if any_nonzero(dy):
+                store(source, zero)
                 place = o * work.inputs.shape[1] + wire.threshold_input[t]
                 x = load(_address(work.inputs) + place * BYTES) - bias
                 e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
