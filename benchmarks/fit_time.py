@@ -1,0 +1,82 @@
+"""Time to fit and R² on the fifteen datasets, against EBM, LightGBM, a random forest and scikit-learn's MLP.
+
+    DLN_DATA_HOME=… python benchmarks/fit_time.py [--datasets estate wine]
+
+All models have their defaults and two cores. Compiling is over before the clock starts: a warm-up fit comes first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import datasets
+from interpret.glassbox import ExplainableBoostingRegressor
+from lightgbm import LGBMRegressor
+from measure import machine
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from dln import DLNRegressor
+
+CORES = 2
+
+
+def in_numbers(model: Any, *, scaled: bool) -> Pipeline:
+    """Return the model behind one-hot categories, for models that take numbers only."""
+    numbers = StandardScaler() if scaled else "passthrough"
+    categories = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(
+        make_column_transformer((categories, make_column_selector(dtype_include="category")), remainder=numbers), model
+    )
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "dln": lambda: DLNRegressor(random_state=0, n_jobs=CORES),
+    "EBM": lambda: ExplainableBoostingRegressor(random_state=0, n_jobs=CORES),
+    "LightGBM": lambda: LGBMRegressor(random_state=0, n_jobs=CORES, verbose=-1),
+    "random forest": lambda: in_numbers(RandomForestRegressor(random_state=0, n_jobs=CORES), scaled=False),
+    "MLP": lambda: in_numbers(MLPRegressor(random_state=0, max_iter=500), scaled=True),
+}
+
+
+def main() -> None:
+    """Print seconds and R² per dataset and model."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", nargs="*", default=datasets.names())
+    chosen = parser.parse_args().datasets
+    print(machine(), "\n")
+    print("seconds to fit (R² on a quarter of the rows)\n")
+    print("| dataset | rows | " + " | ".join(MODELS) + " |")
+    print("| --- | ---: |" + " ---: |" * len(MODELS))
+    warm_up = datasets.load("estate")
+    DLNRegressor(random_state=0).fit(*warm_up)
+    slower: list[str] = []
+    worse: list[str] = []
+    for name in chosen:
+        X, y = datasets.load(name)
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+        cells: dict[str, tuple[float, float]] = {}
+        for model_name, make in MODELS.items():
+            model = make()
+            start = time.perf_counter()
+            model.fit(X_train, y_train)
+            elapsed = time.perf_counter() - start
+            cells[model_name] = elapsed, r2_score(y_test, model.predict(X_test))
+        slower += [name] * (cells["dln"][0] > cells["EBM"][0])
+        worse += [name] * (cells["dln"][1] < cells["EBM"][1] - 0.01)
+        shown = " | ".join(f"{elapsed:.1f} ({score:.3f})" for elapsed, score in cells.values())
+        print(f"| {name} | {len(X)} | {shown} |", flush=True)
+    print(f"\nslower than EBM on {len(slower)} of {len(chosen)}: {', '.join(slower) or 'none'}")
+    print(f"R² more than 0.01 below EBM on {len(worse)} of {len(chosen)}: {', '.join(worse) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
