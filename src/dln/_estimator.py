@@ -24,6 +24,8 @@ from sklearn.utils.validation import (
 
 from dln._assemble import MAX_ROWS, Growth, Recipe, Training, assemble
 from dln._atomic import AnyPath
+from dln._bits import PreparedCircuit, predict_array, prepare
+from dln._bits import predict as predict_values
 from dln._discretize import Target
 from dln._encoding import Encoder, learn_encoder
 from dln._errors import FitInterruptedWarning
@@ -359,12 +361,15 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples,)
 
         """
-        check_is_fitted(self)
-        used = {literal.column for literal in self.circuit_.literals}
-        table = read_table(X, self.circuit_.columns, only=used)
+        if not hasattr(self, "circuit_"):  # asked here first: one row should take microseconds
+            check_is_fitted(self)
+        prepared, n_threads = self._prepared_circuit(), _n_threads(self.n_jobs)
+        if self._is_plain_array(X) and (fast := predict_array(prepared, X, n_threads)) is not None:
+            return fast
+        table = read_table(X, self.circuit_.columns, only=prepared.used)
         if _get_feature_names(X) is None or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        return self.circuit_.evaluate(table.values)
+        return predict_values(prepared, table.values, n_threads)
 
     def save(self, path: AnyPath) -> None:
         """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
@@ -375,6 +380,30 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self, "circuit_")
         write_model(path, to_saved(self))
+
+    def _prepared_circuit(self) -> PreparedCircuit:
+        """Return the circuit ready to run; it is prepared once."""
+        prepared: PreparedCircuit | None = self.__dict__.get("_prepared")
+        if prepared is None or prepared.circuit is not self.circuit_:
+            self._prepared = prepared = prepare(self.circuit_)
+        return prepared
+
+    def _is_plain_array(self, X: Any) -> bool:
+        """Whether X is what `read_table` would take as it is: an array of numbers, for a model of nameless numbers."""
+        return (
+            type(X) is np.ndarray
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2  # noqa: PLR2004 (rows and columns)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and X.dtype.isnative
+            and not hasattr(self, "feature_names_in_")
+            and not self._prepared.reads_categories
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_prepared"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
