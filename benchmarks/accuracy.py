@@ -2,6 +2,7 @@
 
     python benchmarks/accuracy.py run --models dln forest lightgbm ebm --seeds 0 1 2 3 4
     python benchmarks/accuracy.py report
+    python benchmarks/accuracy.py run --held-out        # data that the defaults were not chosen on
 
 Every (dataset, split, model) is one line of a result file, written as it is done: a stopped run goes on where it was,
 and peers that were measured once on a split are not measured again. Splits are 75/25.
@@ -148,11 +149,14 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=["dln", "dln-20", *PEERS], choices=list(MODELS))
     parser.add_argument("--datasets", nargs="+", default=None)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--results", type=Path, default=None)
     arguments = parser.parse_args()
+    path = arguments.results or RESULTS.with_name("held_out.jsonl" if arguments.held_out else "accuracy.jsonl")
     if arguments.what == "run":
-        run(arguments.results, arguments.models, arguments.datasets or datasets.names(), arguments.seeds)
-    report(arguments.results)
+        names = arguments.datasets or (list(datasets.HELD_OUT) if arguments.held_out else datasets.names())
+        run(path, arguments.models, names, arguments.seeds)
+    report(path)
 
 
 if __name__ == "__main__":
