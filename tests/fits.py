@@ -18,7 +18,7 @@ from typing import Any
 
 from dln import DLNRegressor
 from dln.training import _checkpoint
-from models import frame, target
+from models import NOT_GROWN, frame, target
 
 #: Several networks in threads, and epochs enough to be killed in.
 SETTINGS: dict[str, Any] = {
@@ -28,6 +28,7 @@ SETTINGS: dict[str, Any] = {
     "n_networks": 3,
     "n_jobs": 2,
     "random_state": 0,
+    **NOT_GROWN,
 }
 
 

@@ -46,6 +46,8 @@ class Task:
     architecture: Architecture
     plan: Plan
     seeds: tuple[int, ...]
+    later_seed: int = 0
+    """For what is random after training; here because a fit that is resumed must go on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Outcome:
 
     networks: tuple[Trained, ...]
     interrupted: bool
+    later_seed: int = 0
 
 
 def initial_cutoffs(data: kernels.Data, n_thresholds: int) -> list[Float32]:
@@ -79,10 +82,12 @@ def train_networks(
     store = None
     if checkpoint is not None:
         store = Checkpoint.open(checkpoint, _facts(task), seeds_are_free=seeds_are_free)
-        task = replace(task, seeds=tuple(store.facts["seeds"]))
+        *seeds, later_seed = store.facts["seeds"]
+        task = replace(task, seeds=tuple(seeds), later_seed=later_seed)
     cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
-        return Outcome((), interrupted=False)  # nothing to decide by: the columns or the target are constant
+        # Nothing to decide by: the columns or the target are constant.
+        return Outcome((), interrupted=False, later_seed=task.later_seed)
     watch = _Watch(callbacks, progress, store)
     with (
         signals_call(watch.interrupt),
@@ -97,7 +102,7 @@ def train_networks(
             if store is not None:
                 store.write()
     trained = [_result(i, future) for i, future in enumerate(futures)]
-    return Outcome(tuple(network for network in trained if network is not None), watch.interrupted)
+    return Outcome(tuple(network for network in trained if network is not None), watch.interrupted, task.later_seed)
 
 
 def _join(futures: Sequence[Future[Trained | None]], watch: _Watch) -> None:
@@ -137,7 +142,7 @@ def _facts(task: Task) -> dict[str, Any]:
         "number of rows set aside": task.n_validation,
         **asdict(task.architecture),
         **plan,
-        "seeds": task.seeds,
+        "seeds": [*task.seeds, task.later_seed],
         "version of dln": __version__,
         "version of numpy": np.__version__,
         "version of numba": numba.__version__,
