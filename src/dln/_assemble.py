@@ -28,6 +28,7 @@ from dln.training._grow import (
     teach,
 )
 from dln.training._loop import Trained
+from dln.training._progress import Progress
 from dln.training._select import distinct, pool, solve_weights
 
 Floats = npt.NDArray[np.float64]
@@ -79,14 +80,14 @@ class Training:
     target: Target
 
 
-def assemble(networks: Sequence[Trained], training: Training, recipe: Recipe) -> Circuit:
+def assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, progress: Progress) -> Circuit:
     """Return the circuit of the model."""
     # The matrices here are small: more threads than one only wait for each other.
     with threadpool_limits(limits=1, user_api="blas"):
-        return _assemble(networks, training, recipe)
+        return _assemble(networks, training, recipe, progress)
 
 
-def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe) -> Circuit:
+def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, progress: Progress) -> Circuit:
     encoder, target = training.encoder, training.target
     circuits = [
         discretize(
@@ -107,7 +108,7 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe) -
     weight = training.rows.weight[:MAX_ROWS]
     standard = target.standardise(training.y[sample])
     fires = _fires(builder, signals, training.values, sample, target)
-    grown, inputs, goal = _grow(training, recipe, standard, sample, weight)
+    grown, inputs, goal = _grow(training, recipe, standard, sample, weight, progress)
     both = np.concatenate([fires, fire_matrix(grown, inputs)])
     kept = distinct(list(both))
     chosen = [kept[k] for k in _choose(both[kept], goal, weight, recipe)]
@@ -124,6 +125,7 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe) -
             sweeps=growth.sweeps,
             max_leaves=growth.max_leaves,
             seed=growth.seed,
+            after_each=progress.stage("polish", growth.sweeps * len(rules)),
         )
     final = np.concatenate([fires[own], fire_matrix(rules, inputs)])
     intercept, weights = solve_weights(final, goal, weight, loss=recipe.loss, quantile=recipe.quantile)
@@ -161,7 +163,12 @@ def _fires(
 
 
 def _grow(
-    training: Training, recipe: Recipe, y: Floats, sample: npt.NDArray[np.intp], weight: Floats
+    training: Training,
+    recipe: Recipe,
+    y: Floats,
+    sample: npt.NDArray[np.intp],
+    weight: Floats,
+    progress: Progress,
 ) -> tuple[list[GrownRule], Inputs, Floats]:
     """Return grown rules, the inputs they were grown on, and the target that they were grown for."""
     growth = recipe.growth
@@ -175,12 +182,21 @@ def _grow(
         return [], inputs, y
     goal = y
     if teaches:
-        lesson = teach(inputs, y, weight, growth.n_teachers, growth.seed, growth.n_threads)
+        after_each = progress.stage("teachers", growth.n_teachers)
+        lesson = teach(inputs, y, weight, growth.n_teachers, growth.seed, growth.n_threads, after_each)
         inputs = keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs)
         # Teachers estimate a mean: for other losses they only say where to cut.
         if recipe.loss == "squared_error":
             goal = lesson.share * y + (1 - lesson.share) * lesson.prediction
-    grown = grow_rules(inputs, goal, weight, growth.n_rules, max_leaves=growth.max_leaves, seed=growth.seed)
+    grown = grow_rules(
+        inputs,
+        goal,
+        weight,
+        growth.n_rules,
+        max_leaves=growth.max_leaves,
+        seed=growth.seed,
+        after_each=progress.stage("grown rules", growth.n_rules),
+    )
     return grown, inputs, goal
 
 

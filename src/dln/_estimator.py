@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -26,12 +26,13 @@ from dln._assemble import MAX_ROWS, Growth, Recipe, Training, assemble
 from dln._atomic import AnyPath
 from dln._bits import PreparedCircuit, predict_array, prepare
 from dln._bits import predict as predict_values
+from dln._circuit import Circuit
 from dln._discretize import Target
 from dln._encoding import Encoder, learn_encoder
 from dln._errors import FitInterruptedWarning
 from dln._model_file import MAX_BYTES, read_model, write_model
 from dln._readable import ReadableModel
-from dln._rows import CanonicalRows, canonical_rows, check_weight
+from dln._rows import canonical_rows, check_weight
 from dln._saving import from_saved, to_saved, training_facts
 from dln._simplify import simplify
 from dln._table import Table, learn_table, read_table
@@ -336,9 +337,10 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         target = Target.of(y[rows.index], rows.weight)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks + 1).tolist()
         validation = self._validation_data(X_val, y_val, table, encoder, target)
-        outcome = self._train(table, y, rows, encoder, target, validation, seeds)
         training = Training(table.values, y, rows, encoder, target)
-        circuit = assemble(outcome.networks, training, self._recipe(outcome.later_seed))
+        with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
+            outcome = self._train(training, validation, seeds, progress)
+            circuit = self._assemble(outcome, training, progress)
         self.circuit_ = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
         sample = rows.index[:MAX_ROWS]
         self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
@@ -410,19 +412,11 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _train(
-        self,
-        table: Table,
-        y: npt.NDArray[np.float64],
-        rows: CanonicalRows,
-        encoder: Encoder,
-        target: Target,
-        validation: Data | None,
-        seeds: list[int],
-    ) -> Outcome:
+    def _train(self, training: Training, validation: Data | None, seeds: list[int], progress: Progress) -> Outcome:
         """Train the networks on the canonical rows."""
-        encoded = encoder.encode(table.values, rows.index)
-        data = _data(encoded.numbers, encoded.bits, y[rows.index], rows.weight, target)
+        rows = training.rows
+        encoded = training.encoder.encode(training.values, rows.index)
+        data = _data(encoded.numbers, encoded.bits, training.y[rows.index], rows.weight, training.target)
         n_validation = round(self.validation_fraction * len(rows.index))
         if not self.early_stopping or validation is not None or len(rows.index) < MIN_ROWS_TO_VALIDATE:
             n_validation = 0
@@ -430,20 +424,34 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         *network_seeds, later_seed = seeds
         plan = self._plan(stops_early)
         task = Task(data, validation, n_validation, self._architecture(), plan, tuple(network_seeds), later_seed)
-        with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
-            outcome = train_networks(
-                task,
-                n_threads=_n_threads(self.n_jobs),
-                callbacks=self.callbacks or (),
-                progress=progress,
-                checkpoint=self.checkpoint,
-                seeds_are_free=self.random_state is None,
-            )
+        outcome = train_networks(
+            task,
+            n_threads=_n_threads(self.n_jobs),
+            callbacks=self.callbacks or (),
+            progress=progress,
+            checkpoint=self.checkpoint,
+            seeds_are_free=self.random_state is None,
+        )
         if outcome.interrupted:
             epochs = [network.best_epoch for network in outcome.networks]
             message = f"the fit was interrupted; the model is that of the best epochs so far: {epochs}"
-            warnings.warn(message, FitInterruptedWarning, stacklevel=4)
+            warnings.warn(message, FitInterruptedWarning, stacklevel=5)
         return outcome
+
+    def _assemble(self, outcome: Outcome, training: Training, progress: Progress) -> Circuit:
+        """Put the circuit together; once interrupted, from the networks alone."""
+        recipe = self._recipe(outcome.later_seed)
+        without_growth = replace(recipe, growth=replace(recipe.growth, n_rules=0))
+        if outcome.interrupted:
+            return assemble(outcome.networks, training, without_growth, progress)
+        try:
+            return assemble(outcome.networks, training, recipe, progress)
+        except KeyboardInterrupt:
+            if not outcome.networks:
+                raise
+            message = "the fit was interrupted while rules were grown; the model is that of its networks alone"
+            warnings.warn(message, FitInterruptedWarning, stacklevel=5)
+            return assemble(outcome.networks, training, without_growth, progress)
 
     def _recipe(self, seed: int) -> Recipe:
         """Return how to put the circuit together; what was left open depends on how small the model is to be."""

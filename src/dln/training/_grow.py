@@ -14,7 +14,7 @@ Three more ideas keep a hundred rules both accurate and cheap:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
@@ -116,11 +116,22 @@ def _even_cutoffs(values: npt.NDArray[np.float32], most: int) -> Floats:
     return (distinct[places] + distinct[places + 1]) / 2
 
 
-def teach(inputs: Inputs, y: Floats, weight: Floats, n_teachers: int, seed: int, n_threads: int) -> Lesson:
+def teach(
+    inputs: Inputs,
+    y: Floats,
+    weight: Floats,
+    n_teachers: int,
+    seed: int,
+    n_threads: int,
+    after_each: Callable[[], None] = lambda: None,
+) -> Lesson:
     """Train the teachers, each on its own share of the rows, and let students find out how far to trust them."""
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
         jobs = [pool.submit(_one_teacher, inputs, y, weight, seed, k) for k in range(n_teachers)]
-        taught = [job.result() for job in jobs]
+        taught = []
+        for job in jobs:
+            taught.append(job.result())
+            after_each()
     prediction = np.mean([t[0] for t in taught], axis=0)
     gains = np.sum([t[1] for t in taught], axis=0)
     errors = np.sum([t[2] for t in taught[:TRIALS]], axis=0)
@@ -213,7 +224,15 @@ def keep_cutoffs(inputs: Inputs, gains: Floats, most: int) -> Inputs:
 
 
 def grow_rules(
-    inputs: Inputs, target: Floats, weight: Floats, n_rules: int, *, max_leaves: int, seed: int, rate: float = RATE
+    inputs: Inputs,
+    target: Floats,
+    weight: Floats,
+    n_rules: int,
+    *,
+    max_leaves: int,
+    seed: int,
+    rate: float = RATE,
+    after_each: Callable[[], None] = lambda: None,
 ) -> list[GrownRule]:
     """Boost two-valued trees: each is grown on what those before it leave of the target."""
     rng = np.random.default_rng([seed, 2])
@@ -221,6 +240,7 @@ def grow_rules(
     features = np.arange(len(inputs.n_bins), dtype=np.int32)
     rules = []
     for _ in range(n_rules):
+        after_each()
         rows = np.sort(rng.permutation(inputs.n_rows)[: max(1, round(ROW_SHARE * inputs.n_rows))]).astype(np.int32)
         rule = _grow_one(inputs, left, weight, rows, features, max_leaves)
         if rule is None:
@@ -243,6 +263,7 @@ def polish(
     sweeps: int,
     max_leaves: int,
     seed: int,
+    after_each: Callable[[], None] = lambda: None,
 ) -> list[GrownRule]:
     """Grow each rule anew against what the rest leaves, and keep it where the joint fit gets better.
 
@@ -256,6 +277,7 @@ def polish(
     error = _squares(fires, intercept, weights, target, weight)
     for _ in range(sweeps):
         for j in rng.permutation(len(rules)):
+            after_each()
             without = target - intercept - weights @ fires + weights[j] * fires[j]
             rule = _grow_one(inputs, without, weight, rows, features, max_leaves)
             if rule is None:

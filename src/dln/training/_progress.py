@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +12,10 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, Time
 from rich.progress import Progress as Bar
 
 from dln.training._loop import Epoch
+
+
+def _nothing() -> None:
+    """Move nothing on."""
 
 
 class Progress:
@@ -54,6 +59,14 @@ class Progress:
         """Show a line above the bar."""
         if self._bar is not None:
             self._bar.console.print(text)
+
+    def stage(self, name: str, total: int) -> Callable[[], None]:
+        """Show a bar of its own for a later part of the fit; return what moves it on by one."""
+        bar = self._bar
+        if bar is None or total == 0:
+            return _nothing
+        task = bar.add_task(name, total=total, loss="")
+        return lambda: bar.advance(task)
 
     def update(self, epoch: Epoch) -> None:
         """Move the bar of the epoch's network on."""
