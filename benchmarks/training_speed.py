@@ -132,10 +132,12 @@ def multiply_adds(layers: tuple[int, ...], batch: int) -> int:
     """Return the multiply-adds of a step that no arrangement avoids.
 
     Per neuron and row: both mixtures of candidates, their derivatives sent back, their products summed up for the
-    logits, and the gate's polynomial forwards and backwards. What is done once a step (softmaxes, Adam) is left out.
+    logits, and the gate's polynomial forwards and backwards. Per logit: the exponential's polynomial and the rest of
+    the softmax, its gradient, and Adam.
     """
     per_row = 3 * 2 * N_CANDIDATES + 12
-    return sum(layers) * batch * per_row
+    per_logit = 8 + 3 + 5
+    return sum(layers) * (batch * per_row + 3 * N_CANDIDATES * per_logit)
 
 
 @njit(fastmath=True)  # type: ignore[untyped-decorator]
