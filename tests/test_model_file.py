@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,6 +21,7 @@ from circuits import circuits, layered_circuit, tables
 from dln import ModelFileError
 from dln._circuit import Circuit, Column
 from dln._model_file import FORMAT, SavedModel, from_bytes, json_schema, read_model, sealed, to_bytes, write_model
+from models import models
 
 FACTS = {"rows": 9, "distinct_rows": 8, "target_min": -0.5, "target_max": 1e300, "versions": {"dln": "0", "a": "ü"}}
 SCHEMA = Path(__file__).parents[1] / "docs" / "model-file.schema.json"
@@ -281,3 +283,16 @@ def test_a_model_that_could_not_be_read_is_not_written(tmp_path: Path):
     with pytest.raises(ValueError, match=r"cannot be saved.*unique"):
         write_model(tmp_path / "model.dln", saved(twice))
     assert not list(tmp_path.iterdir())
+
+
+def test_the_reader_in_the_specification_reads(tmp_path: Path):
+    """The reader printed in docs/model-file.md, which knows nothing of dln, predicts the same bits."""
+    page = (SCHEMA.parent / "model-file.md").read_text(encoding="utf-8")
+    reader: dict[str, Any] = {}
+    exec(page.split("```python\n")[1].split("```")[0], reader)  # noqa: S102 (our own page)
+    for model, table in models():
+        model.save(tmp_path / "model.dln")
+        rows = pd.DataFrame(table).astype(object)
+        plain = rows.where(rows.notna(), None).to_numpy().tolist()
+        contents = reader["read"](tmp_path / "model.dln")
+        assert [reader["predict"](contents, row) for row in plain] == model.predict(table).tolist()
