@@ -3,11 +3,16 @@
 import gzip
 import io
 import sys
+from datetime import datetime
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cli import HOUSES, houses
+from dln.cli import _values as values
+from dln.cli._columns import Wishes, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import open_table, output_kind, whole_or_nothing
 
@@ -71,6 +76,61 @@ def test_the_output_is_what_its_name_says(name, kind):
     assert output_kind(name) == kind
     with pytest.raises(Mistake, match="must end in"):
         output_kind("a.parquet.gz")
+
+
+PIECES = [
+    b'"',
+    b"\n",
+    b"\r\n",
+    b";",
+    b"\t",
+    b",,",
+    b"|",
+    b"\0",
+    b"\xe9",
+    b"inf",
+    b"1e999",
+    b"31/12/2020",
+    b"9" * 60,
+    b"\xef\xbb\xbf",
+]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cut=st.integers(0, 400),
+    edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 9), st.sampled_from(PIECES)), max_size=6),
+)
+def test_a_damaged_text_is_a_table_or_a_mistake(cut, edits, tmp_path):
+    """Whatever is done to a text file, it is read or refused in one sentence; nothing else is raised."""
+    data = bytearray(houses().encode()[: 400 - cut or None])
+    for place, length, piece in edits:
+        data[place : place + length] = piece
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    sentence = ""
+    try:
+        with open_table(str(path)) as file:
+            learnable(file, file.read(), Wishes(file.names[-1]))
+    except Mistake as mistake:
+        sentence = str(mistake)
+    assert "\n" not in sentence
+    assert len(sentence) < 2000
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_read_exactly(number):
+    """A number written in full is read back bit for bit, also with thousands separated."""
+    assert values.number(pl.Series([repr(number)])).to_list() == [number]
+    if number.is_integer() and abs(number) < 1e15:
+        assert values.number(pl.Series([f" {number:,.0f} "])).to_list() == [number]
+
+
+@given(st.datetimes(min_value=datetime(1900, 1, 1)), st.sampled_from(values.PLAIN_FORMATS))  # noqa: DTZ001 (a clock on a wall)
+def test_dates_are_read_in_any_plain_format(moment, form):
+    """A date in one of the formats that cannot be mistaken is read back to the precision that the format has."""
+    text = moment.strftime(form.replace("%.f", ".%f"))
+    assert values.date(pl.Series([text])).to_list() == [datetime.strptime(text, form.replace("%.f", ".%f"))]  # noqa: DTZ007
 
 
 def _fail_half_way(place):

@@ -7,13 +7,15 @@ import pytest
 
 from dln import DLNRegressor
 
+#: Defaults for here: the stories are run to see that they run.
+SMALL = {"max_epochs": 5, "hidden_layer_sizes": (16, 8), "n_grown_rules": 20, "n_teachers": 1}
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, monkeypatch, capsys):
     """Each example runs from top to bottom and says something; here with networks that train for a moment only."""
-    for name, value in {"max_epochs": 5, "hidden_layer_sizes": (16, 8), "n_networks": 1}.items():
+    for name, value in SMALL.items():
         monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out

@@ -10,6 +10,8 @@ from cli import run
 from dln import DLNRegressor
 
 ROOT = Path(__file__).parent.parent
+#: Defaults for here: the pages are run to see that they run.
+SMALL = {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_grown_rules": 20, "n_teachers": 1}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,7 +28,7 @@ def beside_the_examples(tmp_path, monkeypatch):
     """Work in an empty folder with the examples in it, with networks that train for a moment only."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
-    for name, value in {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_networks": 1}.items():
+    for name, value in SMALL.items():
         monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 import polars as pl
 
 from dln.cli import _values as values
-from dln.cli._mistakes import Mistake, nearest
+from dln.cli._mistakes import Mistake, nearest, quoted
 from dln.cli._read import TableFile
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
@@ -157,8 +157,8 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
         row = int(wrong.arg_max() or 0)
         few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
         message = (
-            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.said} holds {column[row]!r}{few}: correct "
-            "it, or choose another column"
+            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.said} holds {quoted(column[row])}{few}: "
+            "correct it, or choose another column"
         )
         raise Mistake(message)
     return numbers
@@ -242,10 +242,10 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
-        given = column[row].strip()
+        given = quoted(column[row].strip())
         message = (
-            f"column {name!r} of {file.said} holds {what}, but row {row + 1} holds {given!r}{others}: correct it, or "
-            f"give --missing {given!r}, --categorical {name!r} or --drop {name!r}"
+            f"column {name!r} of {file.said} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
+            f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
         )
         raise Mistake(message)
 

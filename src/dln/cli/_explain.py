@@ -52,8 +52,8 @@ def _row(model: DLNRegressor, model_said: str, table: str, row: int) -> pl.DataF
                 n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
                 message = f"--row must be one of the {thousands(n_rows)} rows of {file.said}, got {row}"
                 raise Mistake(message)
-        except pl.exceptions.PolarsError as error:
-            raise file.unreadable(error) from None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise file.unreadable() from None
         return inputs_of(file, frame, inputs, row)
 
 

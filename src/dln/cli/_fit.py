@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -48,7 +50,7 @@ def fit(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column that says how much each row counts.")
     ] = None,
-    max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default="all")] = None,
+    max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)] = None,
     paper: Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")] = False,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
@@ -136,11 +138,16 @@ def _train(
     if max_rules is not None:
         settings["max_rules"] = max_rules
     model = DLNRegressor.paper(**settings) if paper else DLNRegressor(**settings)
-    try:
-        model.fit(split.X, split.y, sample_weight=split.weight)
-    except ValueError as error:
-        raise Mistake(str(error)) from error
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            model.fit(split.X, split.y, sample_weight=split.weight)
+        except ValueError as error:
+            raise Mistake(str(error)) from error
+    for warning in told:  # after Ctrl-C: what the model is now
+        sys.stderr.write(f"dln: {warning.message}\n")
     model.set_params(verbose=0, callbacks=None)  # ways of this run, not of the model
+    model.target_name_ = split.y.name
     return model, time.perf_counter() - start
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from dln._circuit import Category, Circuit, Column
 from dln.cli import _values as values
 from dln.cli._columns import as_text, dtype_words, has_part
-from dln.cli._mistakes import Mistake, nearest
+from dln.cli._mistakes import Mistake, nearest, quoted
 from dln.cli._read import TableFile
 
 
@@ -110,7 +110,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
         row = int(wrong.arg_max() or 0)
         message = (
             f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
-            f"of {file.said} holds {column[row]!r}: correct it, or leave it empty"
+            f"of {file.said} holds {quoted(column[row])}: correct it, or leave it empty"
         )
         raise Mistake(message)
     return read

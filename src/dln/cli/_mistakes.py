@@ -9,12 +9,25 @@ from typing import Final
 #: Names listed in a message before it says "…".
 LISTED: Final = 8
 
+#: Characters of a value that a message shows.
+GLANCE: Final = 32
+
 #: The exit code for bad input, as for every command line made with typer.
 BAD_INPUT: Final = 2
 
 
 class Mistake(Exception):  # noqa: N818 (a person's mistake, not the program's)
     """Bad input. Its text is one sentence: what was required, what was received, what to do."""
+
+
+def quoted(value: object) -> str:
+    """Return a value of a table in quotes, no longer than a glance.
+
+    >>> quoted("big"), quoted("9" * 400)
+    ("'big'", "'99999999999999999999999999999999…'")
+    """
+    text = str(value)
+    return repr(text if len(text) <= GLANCE else f"{text[:GLANCE]}…")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -28,7 +41,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
     names = list(names)
     by_lower = {other.casefold(): other for other in reversed(names)}
     if close := get_close_matches(name.casefold(), by_lower, n=1):
-        return f"did you mean {by_lower[close[0]]!r}?"
+        return f"did you mean {quoted(by_lower[close[0]])}?"
     return f"there are {listed(names)}" if names else "there are none"
 
 
@@ -40,4 +53,4 @@ def listed(names: Iterable[str]) -> str:
     """
     names = list(names)
     more = [f"… ({len(names)} in all)"] if len(names) > LISTED else []
-    return ", ".join([*(repr(name) for name in names[:LISTED]), *more])
+    return ", ".join([*(quoted(name) for name in names[:LISTED]), *more])

@@ -112,9 +112,9 @@ class _Run:
                 if not self.n_rows:
                     message = f"{self.file.said} has a header but no rows: there is nothing to predict"
                     raise Mistake(message)
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             if self.mistake is None:
-                raise self.file.unreadable(error) from None
+                raise self.file.unreadable() from None
             for frame in rows.collect_batches(chunk_size=BATCH):  # batches ran side by side: tell the first mistake
                 self._predictions(frame)
             raise self.mistake from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import re
 import shutil
 import sys
@@ -54,6 +55,8 @@ class TableFile:
     separator: str | None
     """None for Parquet."""
     decimal_comma: bool = False
+    blank_lines: int = 0
+    """Before the header."""
 
     @property
     def is_text(self) -> bool:
@@ -71,6 +74,7 @@ class TableFile:
             separator=self.separator,
             infer_schema=False,
             glob=False,
+            skip_lines=self.blank_lines,
             with_column_names=lambda _: list(self.names),
             extra_columns="raise",
         )
@@ -82,8 +86,8 @@ class TableFile:
         self.check_shape()
         try:
             frame = self.scan().collect(engine="streaming")
-        except pl.exceptions.PolarsError as error:
-            raise self.unreadable(error) from None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise self.unreadable() from None
         if not frame.height:
             message = f"{self.said} has a header but no rows: give a table with at least one row below the header"
             raise Mistake(message)
@@ -97,8 +101,8 @@ class TableFile:
             return None
         try:
             return int(self.scan().select(pl.len()).collect().item())
-        except pl.exceptions.PolarsError as error:
-            raise self.unreadable(error) from None
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            raise self.unreadable() from None
 
     def check_shape(self) -> None:
         """Raise a `Mistake` if a line has too many or too few fields, unless the file is too large to look."""
@@ -106,7 +110,8 @@ class TableFile:
             return
         with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
             rows = csv.reader(text, delimiter=self.separator)
-            next(rows)
+            for _ in range(self.blank_lines + 1):
+                next(rows, None)
             for number, row in enumerate(rows, start=1):
                 if row and len(row) != len(self.names):
                     message = (
@@ -115,21 +120,28 @@ class TableFile:
                     )
                     raise Mistake(message)
 
-    def unreadable(self, error: Exception) -> Mistake:
+    def unreadable(self) -> Mistake:
         """Return what is wrong with a file that polars could not read."""
-        if self.is_text:
-            try:
-                self.check_shape()
-            except (Mistake, csv.Error) as found:
-                return Mistake(found.args[0])
-            if (place := _not_utf8(self.path)) is not None:
-                line, byte = place
-                return Mistake(
-                    f"{self.said} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
-                    "example with iconv -f latin1 -t utf-8"
-                )
-        first_line = str(error).strip().partition("\n")[0]
-        return Mistake(f"{self.said} could not be read as {'text' if self.is_text else 'Parquet'}: {first_line}")
+        if not self.is_text:
+            return _damaged_parquet(self.said)
+        if (place := _not_utf8(self.path)) is not None:
+            line, byte = place
+            return Mistake(
+                f"{self.said} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for example "
+                "with iconv -f latin1 -t utf-8"
+            )
+        try:
+            self.check_shape()
+        except Mistake as found:
+            return found
+        except csv.Error as error:
+            return Mistake(f"{self.said} could not be read as text: {error}")
+        odd = _odd_quotes(self.path)
+        where = "one of its lines" if odd is None else f"line {odd}"
+        return Mistake(
+            f"{self.said} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
+            "field without being doubled"
+        )
 
 
 @contextmanager
@@ -196,10 +208,13 @@ def _open_parquet(said: str, path: Path) -> TableFile:
 
     try:
         names = tuple(pl.scan_parquet(path, glob=False).collect_schema())
-    except (pl.exceptions.PolarsError, OSError):
-        message = f"{said} is a damaged Parquet file, perhaps cut short: fetch or write it again"
-        raise Mistake(message) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise _damaged_parquet(said) from None
     return TableFile(said, path, names, None)
+
+
+def _damaged_parquet(said: str) -> Mistake:
+    return Mistake(f"{said} is a damaged Parquet file, perhaps cut short: fetch or write it again")
 
 
 def _open_text(said: str, name: str, path: Path, start: bytes) -> TableFile:
@@ -210,10 +225,25 @@ def _open_text(said: str, name: str, path: Path, start: bytes) -> TableFile:
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
     separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
-    cells = [cell.strip() for cell in next(csv.reader(text.splitlines(keepends=True), delimiter=separator))]
-    _check_header(said, cells)
+    blank_lines, cells = _header(said, text, separator)
     comma = separator == ";" and bool(_DECIMAL_COMMA.search(text)) and not _DECIMAL_POINT.search(text)
-    return TableFile(said, path, tuple(cells), separator, comma)
+    return TableFile(said, path, tuple(cells), separator, comma, blank_lines)
+
+
+def _header(said: str, text: str, separator: str) -> tuple[int, list[str]]:
+    """Return the number of blank lines before the header, and the names in it."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        for blank_lines, row in enumerate(rows):
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                _check_header(said, cells)
+                return blank_lines, cells
+    except csv.Error as error:
+        message = f"the first line of {said} could not be read as the names of columns: {error}"
+        raise Mistake(message) from None
+    message = f"{said} is empty: give a table with a header and at least one row"
+    raise Mistake(message)
 
 
 def _refuse_other_formats(said: str, name: str, start: bytes) -> None:
@@ -251,6 +281,12 @@ def _check_header(said: str, cells: list[str]) -> None:
             message = f"{said}: columns {first[cell]} and {number} have {what}: give each its own in the header"
             raise Mistake(message)
         first[cell] = number
+
+
+def _odd_quotes(path: Path) -> int | None:
+    """Return the first line with an odd number of quotation marks, counted from 1, or None."""
+    with path.open("rb") as lines:
+        return next((number for number, line in enumerate(lines, start=1) if line.count(b'"') % 2), None)
 
 
 def _not_utf8(path: Path) -> tuple[int, int] | None:
