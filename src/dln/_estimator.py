@@ -120,7 +120,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         40, else 0.
     rule_tolerance : float or None, default=None
         Share of the target's variance that may be given up for fewer rules; None: 0.005 where `max_rules` is at most
-        40, else 0.
+        40, else 0.001.
     refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows; None keeps those of the network.
     max_rules : int or None, default=100
@@ -466,7 +466,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             seed=seed,
             n_threads=_n_threads(self.n_jobs),
         )
-        tolerance = _given(self.rule_tolerance, 0.005 if small else 0.0)
+        tolerance = _given(self.rule_tolerance, 0.005 if small else 0.001)
         return Recipe(self.sum_link_threshold, self.refit, self.loss, self.quantile, self.max_rules, tolerance, growth)
 
     def _remember(self, outcome: Outcome) -> None:
