@@ -138,7 +138,8 @@ def learn_encoder(
 
 
 def _take(values: Values, rows: Rows | None) -> Values:
-    return values if rows is None else values[rows]
+    """Return a column's values one after the other: of an array that is stored row by row, they are far apart."""
+    return np.ascontiguousarray(values) if rows is None else values[rows]
 
 
 def _limits(values: Values, weight: Floats, clip_quantiles: tuple[float, float]) -> tuple[float, float] | None:

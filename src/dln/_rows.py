@@ -20,8 +20,9 @@ from dln._circuit import Values
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
 
-#: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole.
-CHUNK: Final = 65536
+#: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
+#: stored row by row, the first column brings the others into the cache.
+CHUNK: Final = 8192
 
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).
 SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
@@ -123,8 +124,8 @@ def _hashes(columns: Sequence[Values]) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
     n_rows = len(columns[0])
     first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
-    for column in columns:
-        for start in range(0, n_rows, CHUNK):
+    for start in range(0, n_rows, CHUNK):
+        for column in columns:
             piece = np.array(column[start : start + CHUNK], dtype=np.float64)  # a copy: one type for the kernel
             _add_column(piece, first[start : start + CHUNK], second[start : start + CHUNK])
     return first, second
