@@ -67,10 +67,10 @@ def main() -> None:
     exponent(
         "a training step, rows of the batch", (64, 128, 256, 512), lambda n: kernel_step_seconds((200, 100), n, 1.0)
     )
-    exponent("preparing a table, rows", (50_000, 100_000, 200_000, 400_000), lambda n: preparation(n, 20))
-    exponent("preparing a table, features", (10, 20, 40, 80), lambda n: preparation(50_000, n))
+    exponent("preparing a table, rows", (200_000, 400_000, 800_000, 1_600_000), lambda n: preparation(n, 20))
+    exponent("preparing a table, features", (10, 20, 40, 80), lambda n: preparation(200_000, n))
     circuit = circuit_of_trained_shape()
-    exponent("prediction, rows", (50_000, 100_000, 200_000, 400_000), lambda n: prediction(circuit, n))
+    exponent("prediction, rows", (250_000, 500_000, 1_000_000, 2_000_000), lambda n: prediction(circuit, n))
     exponent(
         "prediction, rules", (60, 120, 240, 480), lambda n: prediction(circuit_of_trained_shape(n_rules=n), 100_000)
     )
