@@ -18,6 +18,7 @@ from circuits import layered_circuit
 from dln._model_file import MAX_BYTES, SavedModel, sealed, write_model
 
 FACTS = {"rows": 1, "distinct_rows": 1, "target_min": 0.0, "target_max": 1.0, "versions": {}}
+START = b'{"decimals":0,"intercept":0.0,"rules":[],"gates":'
 N_EPOCHS = 1200
 REPEATS = 50
 
@@ -66,11 +67,9 @@ def main() -> None:
         )
         hostile = {
             "1 GB": None,
-            "a claim of 10^12 gates": sealed(b'{"decimals":0,"intercept":0.0,"rules":[],"gates":1000000000000}'),
+            "a claim of 10^12 gates": sealed(START + b"1000000000000}"),
             "16 MiB of gates, right checksum": sealed(
-                b'{"decimals":0,"intercept":0.0,"rules":[],"gates":[[1,0,0]'
-                + b",[1,0,0]" * (MAX_BYTES // 8 - 50)
-                + b"]}"
+                START + b"[[1,0,0]" + b",[1,0,0]" * (MAX_BYTES // 8 - 50) + b"]}"
             ),
             "16 MiB of brackets, right checksum": sealed(b"[" * (MAX_BYTES - 200)),
         }
