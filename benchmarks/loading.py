@@ -58,13 +58,11 @@ def main() -> None:
         hundred_rules(path)
         times = []
         for _ in range(REPEATS):
-            start = time.perf_counter()
+            start = time.process_time()  # of this process alone: machines are shared
             dln.load(path)
-            times.append(time.perf_counter() - start)
-        size = path.stat().st_size
-        print(
-            f"100 rules, 500 gates, {N_EPOCHS} epochs, {size} bytes: loaded in {1e3 * sorted(times)[REPEATS // 2]:.2f} ms"
-        )
+            times.append(time.process_time() - start)
+        middle = 1e3 * sorted(times)[REPEATS // 2]
+        print(f"100 rules, 500 gates, {N_EPOCHS} epochs, {path.stat().st_size} bytes: loaded in {middle:.2f} ms")
         hostile = {
             "1 GB": None,
             "a claim of 10^12 gates": sealed(START + b"1000000000000}"),
