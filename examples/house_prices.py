@@ -31,7 +31,7 @@ price = (
 ).round(-2)
 
 train, test = slice(0, 300), slice(300, None)
-model = DLNRegressor(random_state=0).fit(houses[train], price[train])
+model = DLNRegressor(max_leaves=4, random_state=0).fit(houses[train], price[train])  # short rules
 print(f"R² on {n - 300} houses that it has not seen: {model.score(houses[test], price[test]):.3f}\n")
 
 # The model is what is printed: a base price, and what is added where a rule holds.

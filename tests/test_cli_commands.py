@@ -158,8 +158,11 @@ def test_options_reach_the_model(tmp_path):
     assert model.get_params()["refit"] is None
     assert model.training_facts_["rows"] == 60
     assert "id" not in [column.name for column in model.circuit_.columns]
-    fit_houses(tmp_path, "--max-rules", "4", "--force")
-    assert dln.load(tmp_path / "house.dln").get_params()["max_rules"] == 4
+    fit_houses(tmp_path, "--max-rules", "4", "--short-rules", "--force")
+    small = dln.load(tmp_path / "house.dln")
+    assert small.get_params()["max_rules"] == 4
+    assert small.get_params()["max_leaves"] == 4
+    assert len(small.circuit_.rules) <= 4
 
 
 def test_force_replaces_an_output(folder, tmp_path):

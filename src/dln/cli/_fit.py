@@ -25,6 +25,9 @@ FEWEST_ROWS: Final = 10
 #: Rules shown after the fit; `dln show` has them all.
 SHOWN_RULES: Final = 12
 
+#: Leaves of the tree behind a short rule: two or three conditions.
+SHORT: Final = 4
+
 Names = list[str]
 
 
@@ -51,6 +54,10 @@ def fit(
         str | None, typer.Option(metavar="COLUMN", help="A column that says how much each row counts.")
     ] = None,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)] = None,
+    short_rules: Annotated[
+        bool,
+        typer.Option("--short-rules", help="Rules of few conditions each: easier to read, not always as accurate."),
+    ] = False,
     paper: Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")] = False,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
@@ -82,7 +89,10 @@ def fit(
     if not quiet_talk:
         _tell_columns(file, found, wishes)
     split = _split(found, test_size, seed)
-    model, took = _train(split, paper=paper, max_rules=max_rules, seed=seed, limit=limit, verbose=not quiet_talk)
+    settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
+    settings |= {} if max_rules is None else {"max_rules": max_rules}
+    settings |= {"max_leaves": SHORT} if short_rules else {}
+    model, took = _train(split, settings, paper=paper, limit=limit)
     scores = _scores(model, split, took)
     model.save(output)
     if as_json:
@@ -127,16 +137,12 @@ def _split(found: Learnable, test_size: float, seed: int) -> Split:
     )
 
 
-def _train(
-    split: Split, *, paper: bool, max_rules: int | None, seed: int, limit: float | None, verbose: bool
-) -> tuple[DLNRegressor, float]:
+def _train(split: Split, settings: dict[str, Any], *, paper: bool, limit: float | None) -> tuple[DLNRegressor, float]:
     from dln import DLNRegressor
 
     start = time.perf_counter()
-    callbacks = None if limit is None else [lambda _epoch: time.perf_counter() - start > limit]
-    settings: dict[str, Any] = {"random_state": seed, "verbose": int(verbose), "callbacks": callbacks}
-    if max_rules is not None:
-        settings["max_rules"] = max_rules
+    if limit is not None:
+        settings["callbacks"] = [lambda _epoch: time.perf_counter() - start > limit]
     model = DLNRegressor.paper(**settings) if paper else DLNRegressor(**settings)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", UserWarning)
