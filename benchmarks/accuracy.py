@@ -69,6 +69,13 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "dln": lambda seed: DLNRegressor(random_state=seed),
     "dln-20": lambda seed: DLNRegressor(random_state=seed, max_rules=20),
     "dln-paper": lambda seed: DLNRegressor.paper(random_state=seed),
+    # What each idea brings: the default without it.
+    "no-networks": lambda seed: DLNRegressor(random_state=seed, n_networks=0),
+    "no-growth": lambda seed: DLNRegressor(random_state=seed, n_grown_rules=0),
+    "no-teachers": lambda seed: DLNRegressor(random_state=seed, n_teachers=0),
+    "no-tolerance": lambda seed: DLNRegressor(random_state=seed, rule_tolerance=0.0),
+    "polished": lambda seed: DLNRegressor(random_state=seed, polish_sweeps=2),
+    "dln-20-unpolished": lambda seed: DLNRegressor(random_state=seed, max_rules=20, polish_sweeps=0),
     "forest": make_forest,
     "lightgbm": make_lightgbm,
     "ebm": make_ebm,
@@ -116,10 +123,10 @@ def run(path: Path, models: list[str], names: list[str], seeds: list[int]) -> No
                     file.write(json.dumps(row) + "\n")
 
 
-def report(path: Path) -> None:
+def report(path: Path, wanted: list[str]) -> None:
     """Print R² by dataset and model, over the splits that all models have, and sizes of ours."""
     rows = read(path)
-    models = [model for model in MODELS if any(row["model"] == model for row in rows)]
+    models = [model for model in MODELS if model in wanted and any(row["model"] == model for row in rows)]
     table: dict[str, dict[str, float]] = {}
     print("| dataset | " + " | ".join(models) + " |\n|" + " --- |" * (len(models) + 1))
     for name in sorted({row["dataset"] for row in rows}):
@@ -156,7 +163,7 @@ def main() -> None:
     if arguments.what == "run":
         names = arguments.datasets or (list(datasets.HELD_OUT) if arguments.held_out else datasets.names())
         run(path, arguments.models, names, arguments.seeds)
-    report(path)
+    report(path, arguments.models)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3, make_sparse_uncorrelated
 
-
 #: Data that the defaults were not chosen on: made, or bundled with scikit-learn.
 HELD_OUT: dict[str, Callable[[], tuple[Any, Any]]] = {
     "friedman1": lambda: make_friedman1(2000, noise=1.0, random_state=0),

@@ -62,7 +62,7 @@ def test_teachers_are_trusted_where_the_target_is_noise(friedman):
     """With a noisy target the teachers' mean is the better goal, with a clean one the target itself."""
     inputs, y, weight = friedman
     noisy = y + np.random.default_rng(0).normal(0, 2, len(y))
-    lesson = teach(inputs, noisy, weight, 4, 0, 2)
+    lesson = teach(inputs, noisy, weight, 4, None, 0, 2)
     assert lesson.share < 1
     assert np.mean((lesson.prediction - y) ** 2) < 0.3 * np.mean((noisy - y) ** 2)
 
@@ -72,14 +72,14 @@ def test_threads_do_not_change_the_lesson(friedman, n_threads):
     """Teachers learn the same in any number of threads."""
     inputs, y, weight = friedman
     np.testing.assert_array_equal(
-        teach(inputs, y, weight, 3, 0, n_threads).prediction, teach(inputs, y, weight, 3, 0, 2).prediction
+        teach(inputs, y, weight, 3, None, 0, n_threads).prediction, teach(inputs, y, weight, 3, None, 0, 2).prediction
     )
 
 
 def test_cutoffs_are_kept_where_they_are_worth_most(friedman):
     """Of many cut-offs as many as asked stay, most of them in the columns that matter; bins stay in order."""
     inputs, y, weight = friedman
-    fewer = keep_cutoffs(inputs, teach(inputs, y, weight, 2, 0, 1).gains, 40)
+    fewer = keep_cutoffs(inputs, teach(inputs, y, weight, 2, 8, 0, 1).gains, 40)
     counts = [len(cuts) for cuts in fewer.cutoffs]
     assert sum(counts) <= 40
     assert sum(counts[:5]) > sum(counts[5:])

@@ -18,6 +18,7 @@ from dln._frontier import find_frontier
 from dln._rows import CanonicalRows
 from dln.training._grow import (
     FINE_CUTOFFS,
+    LEAVES,
     GrownRule,
     Inputs,
     bin_inputs,
@@ -47,7 +48,8 @@ class Growth:
     """How rules are grown from trees."""
 
     n_rules: int
-    max_leaves: int
+    max_leaves: int | None
+    """None: as many as the teachers find enough."""
     max_cutoffs: int
     n_teachers: int
     sweeps: int
@@ -123,7 +125,7 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
             weight,
             fires[own],
             sweeps=growth.sweeps,
-            max_leaves=growth.max_leaves,
+            max_leaves=max((_n_leaves(rule) for rule in rules), default=2),
             seed=growth.seed,
             after_each=progress.stage("polish", growth.sweeps * len(rules)),
         )
@@ -137,6 +139,10 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
         [(signal, float(w) * target.spread) for signal, w in zip(all_signals, weights, strict=True)],
         decimals=target.decimals,
     )
+
+
+def _n_leaves(rule: GrownRule) -> int:
+    return int((rule.tree.feature < 0).sum())
 
 
 def _mean_of(circuits: Sequence[Circuit], builder: CircuitBuilder, target: Target) -> Circuit:
@@ -180,10 +186,13 @@ def _grow(
     )
     if not growth.n_rules or not len(inputs.n_bins):
         return [], inputs, y
-    goal = y
+    goal, leaves = y, growth.max_leaves or LEAVES[-1]
     if teaches:
         after_each = progress.stage("teachers", growth.n_teachers)
-        lesson = teach(inputs, y, weight, growth.n_teachers, growth.seed, growth.n_threads, after_each)
+        lesson = teach(
+            inputs, y, weight, growth.n_teachers, growth.max_leaves, growth.seed, growth.n_threads, after_each
+        )
+        leaves = lesson.leaves
         inputs = keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs)
         # Teachers estimate a mean: for other losses they only say where to cut.
         if recipe.loss == "squared_error":
@@ -193,7 +202,7 @@ def _grow(
         goal,
         weight,
         growth.n_rules,
-        max_leaves=growth.max_leaves,
+        max_leaves=leaves,
         seed=growth.seed,
         after_each=progress.stage("grown rules", growth.n_rules),
     )

@@ -42,6 +42,7 @@ from dln.training._loop import Callback, Plan
 from dln.training._networks import Architecture, Outcome, Task, train_networks
 from dln.training._progress import Progress
 from dln.training._schedules import Schedule
+from dln.training._signals import sigterm_as_ctrl_c
 
 T = TypeVar("T", int, float)
 
@@ -109,7 +110,8 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     n_grown_rules : int, default=250
         Rules grown from boosted trees besides those of the networks; the best of all enter the model.
     max_leaves : int or None, default=None
-        Leaves of the tree behind a grown rule; None: 16 where `max_rules` is at most 40, else 32.
+        Leaves of the tree behind a grown rule. None tries 4, 8, 16 and 32 on rows set aside, and takes the fewest that
+        do nearly as well as the best: the fewer, the easier to read.
     max_cutoffs : int or None, default=None
         Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4.
     n_teachers : int, default=8
@@ -340,13 +342,13 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         training = Training(table.values, y, rows, encoder, target)
         with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
             outcome = self._train(training, validation, seeds, progress)
-            circuit = self._assemble(outcome, training, progress)
+            circuit, interrupted = self._assemble(outcome, training, progress)
         self.circuit_ = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
         sample = rows.index[:MAX_ROWS]
         self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
         self._remember(outcome)
         self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
-        if self.checkpoint is not None and not outcome.interrupted:
+        if self.checkpoint is not None and not interrupted:
             remove_checkpoint(self.checkpoint)
         return self
 
@@ -438,20 +440,21 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             warnings.warn(message, FitInterruptedWarning, stacklevel=5)
         return outcome
 
-    def _assemble(self, outcome: Outcome, training: Training, progress: Progress) -> Circuit:
-        """Put the circuit together; once interrupted, from the networks alone."""
+    def _assemble(self, outcome: Outcome, training: Training, progress: Progress) -> tuple[Circuit, bool]:
+        """Put the circuit together; once interrupted, from the networks alone. Return also whether it was."""
         recipe = self._recipe(outcome.later_seed)
         without_growth = replace(recipe, growth=replace(recipe.growth, n_rules=0))
         if outcome.interrupted:
-            return assemble(outcome.networks, training, without_growth, progress)
+            return assemble(outcome.networks, training, without_growth, progress), True
         try:
-            return assemble(outcome.networks, training, recipe, progress)
+            with sigterm_as_ctrl_c():
+                return assemble(outcome.networks, training, recipe, progress), False
         except KeyboardInterrupt:
             if not outcome.networks:
                 raise
             message = "the fit was interrupted while rules were grown; the model is that of its networks alone"
             warnings.warn(message, FitInterruptedWarning, stacklevel=5)
-            return assemble(outcome.networks, training, without_growth, progress)
+            return assemble(outcome.networks, training, without_growth, progress), True
 
     def _recipe(self, seed: int) -> Recipe:
         """Return how to put the circuit together; what was left open depends on how small the model is to be."""
@@ -459,7 +462,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         small = most <= SMALL_MODEL
         growth = Growth(
             n_rules=self.n_grown_rules,
-            max_leaves=_given(self.max_leaves, 16 if small else 32),
+            max_leaves=self.max_leaves,
             max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * most),
             n_teachers=self.n_teachers,
             sweeps=_given(self.polish_sweeps, 10 if small else 0),
@@ -551,6 +554,7 @@ PAPER: dict[str, Any] = {
     "max_epochs": 1000,
     "n_iter_no_change": 200,
     "validation_fraction": 0.1,
+    "min_temperature": 0.03,
     "n_grown_rules": 0,
     "refit": None,
     "max_rules": None,

@@ -35,16 +35,20 @@ ROW_SHARE: Final = 0.7
 MIN_LEAF: Final = 5.0
 
 #: A teacher: its trees' leaves, shrinkage, most trees, trees without a gain before it stops, ridge penalty of a leaf,
-#: and the share of rows that it sets aside.
+#: the share of rows that it sets aside, and the share of the others that a tree sees.
 TEACHER_LEAVES: Final = 12
 TEACHER_RATE: Final = 0.1
 TEACHER_TREES: Final = 400
 TEACHER_PATIENCE: Final = 20
 TEACHER_PENALTY: Final = 1.0
 TEACHER_ASIDE: Final = 0.25
+TEACHER_ROWS: Final = 0.8
 
-#: Shares of y in the target that are tried, by how many teachers, with how many rules each.
+#: Shares of y in the target and numbers of leaves that are tried, by how many teachers, with how many rules each.
 SHARES: Final = (0.0, 0.5, 1.0)
+LEAVES: Final = (4, 8, 16, 32)
+#: Fewer leaves are enough where the error is at most this share larger: a shorter rule is easier to read.
+ENOUGH: Final = 0.01
 TRIALS: Final = 3
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
@@ -92,6 +96,8 @@ class Lesson:
     """(n_inputs, n_bins): summed gain of all splits above each bin."""
     share: float
     """Share of y in the best target; the rest is the teachers'."""
+    leaves: int
+    """Leaves of a rule's tree that are enough."""
 
 
 def bin_inputs(numbers: npt.NDArray[np.float32], bits: npt.NDArray[np.float32], max_cutoffs: int) -> Inputs:
@@ -121,25 +127,55 @@ def teach(
     y: Floats,
     weight: Floats,
     n_teachers: int,
+    max_leaves: int | None,
     seed: int,
     n_threads: int,
     after_each: Callable[[], None] = lambda: None,
 ) -> Lesson:
-    """Train the teachers, each on its own share of the rows, and let students find out how far to trust them."""
+    """Train the teachers, each on its own share of the rows, and let students find out what to grow.
+
+    Students are grown on the rows that their teacher saw and judged on those that it did not: first how much of the
+    target should be the teacher's, then how few leaves do nearly as well, unless `max_leaves` says.
+    """
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
-        jobs = [pool.submit(_one_teacher, inputs, y, weight, seed, k) for k in range(n_teachers)]
         taught = []
-        for job in jobs:
-            taught.append(job.result())
+        for teacher in pool.map(lambda k: _one_teacher(inputs, y, weight, seed, k), range(n_teachers)):
+            taught.append(teacher)
             after_each()
-    prediction = np.mean([t[0] for t in taught], axis=0)
-    gains = np.sum([t[1] for t in taught], axis=0)
-    errors = np.sum([t[2] for t in taught[:TRIALS]], axis=0)
-    return Lesson(prediction, gains, SHARES[int(np.argmin(errors))])
+
+        def error(share: float, leaves: int) -> float:
+            """Return the squared error of the students of the first teachers."""
+            return sum(
+                pool.map(
+                    lambda teacher: _student_error(inputs, teacher, y, weight, share, leaves, seed), taught[:TRIALS]
+                )
+            )
+
+        most = LEAVES[-1] if max_leaves is None else max_leaves
+        errors = {share: error(share, most) for share in SHARES}
+        share = min(errors, key=errors.__getitem__)
+        leaves = most
+        if max_leaves is None:
+            by_leaves = {fewer: error(share, fewer) for fewer in LEAVES[:-1]} | {most: errors[share]}
+            enough = min(by_leaves.values()) * (1.0 + ENOUGH)
+            leaves = min(fewer for fewer, found in by_leaves.items() if found <= enough)
+    prediction = np.mean([teacher.prediction for teacher in taught], axis=0)
+    gains = np.sum([teacher.gains for teacher in taught], axis=0)
+    return Lesson(prediction, gains, share, leaves)
 
 
-def _one_teacher(inputs: Inputs, y: Floats, weight: Floats, seed: int, k: int) -> tuple[Floats, Floats, Floats]:
-    """Return a teacher's predictions for all rows, its gains, and the errors of its students."""
+@dataclass(frozen=True, slots=True)
+class _Teacher:
+    """A teacher's predictions for all rows, its gains, and which rows it saw and which it did not."""
+
+    prediction: Floats
+    gains: Floats
+    rows: Rows
+    aside: Rows
+
+
+def _one_teacher(inputs: Inputs, y: Floats, weight: Floats, seed: int, k: int) -> _Teacher:
+    """Boost trees on a share of the rows until the rest is predicted no better."""
     rng = np.random.default_rng([seed, 1, k])
     order = rng.permutation(inputs.n_rows)
     n_aside = max(1, round(TEACHER_ASIDE * inputs.n_rows))
@@ -150,7 +186,7 @@ def _one_teacher(inputs: Inputs, y: Floats, weight: Floats, seed: int, k: int) -
     best, best_error, waited = prediction.copy(), np.inf, 0
     gains = np.zeros((len(inputs.n_bins), int(inputs.n_bins.max())))
     for _ in range(TEACHER_TREES):
-        chosen = np.sort(rng.permutation(rows)[: max(1, round(0.8 * len(rows)))]).astype(np.int32)
+        chosen = np.sort(rng.permutation(rows)[: max(1, round(TEACHER_ROWS * len(rows)))]).astype(np.int32)
         tree = grow(
             inputs.bins,
             inputs.n_bins,
@@ -171,11 +207,7 @@ def _one_teacher(inputs: Inputs, y: Floats, weight: Floats, seed: int, k: int) -
             best, best_error, waited = prediction, error, 0
         if waited >= TEACHER_PATIENCE:
             break
-    errors = np.zeros(len(SHARES))
-    if k < TRIALS:
-        for i, share in enumerate(SHARES):
-            errors[i] = _student_error(inputs, share * y + (1 - share) * best, y, weight, rows, aside, seed)
-    return best, gains, errors
+    return _Teacher(best, gains, rows, aside)
 
 
 def _add_gains(tree: Tree, gains: Floats) -> None:
@@ -186,13 +218,14 @@ def _add_gains(tree: Tree, gains: Floats) -> None:
 
 
 def _student_error(
-    inputs: Inputs, target: Floats, y: Floats, weight: Floats, rows: Rows, aside: Rows, seed: int
+    inputs: Inputs, teacher: _Teacher, y: Floats, weight: Floats, share: float, leaves: int, seed: int
 ) -> float:
-    """Return the squared error, on rows set aside, of rules grown for a target on the others."""
+    """Return the squared error, on rows that the teacher did not see, of rules grown on those that it saw."""
+    rows, aside = teacher.rows, teacher.aside
+    target = share * y[rows] + (1 - share) * teacher.prediction[rows]
     seen, unseen = inputs.at(rows), inputs.at(aside)
-    rules = grow_rules(seen, target[rows], weight[rows], TRIAL_RULES, max_leaves=32, seed=seed, rate=TRIAL_RATE)
-    fires = fire_matrix(rules, seen)
-    intercept, weights = solve_weights(fires, target[rows], weight[rows])
+    rules = grow_rules(seen, target, weight[rows], TRIAL_RULES, max_leaves=leaves, seed=seed, rate=TRIAL_RATE)
+    intercept, weights = solve_weights(fire_matrix(rules, seen), target, weight[rows])
     predicted = intercept + weights @ fire_matrix(rules, unseen)
     return float((y[aside] - predicted) ** 2 @ weight[aside])
 
