@@ -115,7 +115,7 @@ def main() -> None:
         print("| files | number | " + " | ".join(VERDICTS) + " |")
         print("|---|---|" + "---|" * len(VERDICTS))
         for what, (kind, cases) in found.items():
-            counted = count(verdicts(kind, folder, cases))
+            counted = count(verdicts(kind, folder, cases, whole=files if kind == "dln" else ()))
             print(f"| {what} | {len(cases)} | " + " | ".join(str(n) for n in counted.values()) + " |", flush=True)
             if kind == "dln":
                 bad += len(cases) - counted["clean error"] - counted["harmless"]

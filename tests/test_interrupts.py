@@ -5,12 +5,15 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dln
+from dln import DLNRegressor, FitInterruptedWarning, _estimator
 from dln.training._signals import signals_call
 from fits import SETTINGS, fit, fit_elsewhere, uninterrupted
+from models import NOT_GROWN, SMALL, frame, target
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals between processes are a Unix matter")
 
@@ -90,3 +93,30 @@ def test_kills_at_random_moments():
         [sys.executable, script, "--fits", "6", "--saves", "20"], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_rules_grow_keeps_the_networks(number, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """After training, Ctrl-C and SIGTERM give the model of the networks alone, and the checkpoint stays."""
+    settings = {**SMALL, **dict.fromkeys(NOT_GROWN, 10), "checkpoint": tmp_path / "run.ckpt"}
+    table = frame()
+    expected = DLNRegressor(**{**settings, "checkpoint": None}).fit(table, target(table))
+
+    def interrupted_growth(networks: Any, training: Any, recipe: Any, progress: Any) -> Any:
+        if recipe.growth.n_rules:
+            signal.raise_signal(number)
+        return assemble(networks, training, recipe, progress)
+
+    assemble = _estimator.assemble
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        monkeypatch.setattr(_estimator, "assemble", interrupted_growth)
+        with pytest.warns(FitInterruptedWarning, match="networks alone"):
+            model = DLNRegressor(**settings).fit(table, target(table))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    monkeypatch.setattr(_estimator, "assemble", assemble)
+    assert model.predict(table).shape == (len(table),)
+    assert (tmp_path / "run.ckpt").exists()
+    assert DLNRegressor(**settings).fit(table, target(table)).circuit_ == expected.circuit_
+    assert not (tmp_path / "run.ckpt").exists()
