@@ -6,17 +6,23 @@
 (2,)
 """
 
-from dln._circuit import Circuit
-from dln._errors import (
-    CheckpointError,
-    CheckpointWarning,
-    CircuitError,
-    FitInterruptedWarning,
-    MissingExtraError,
-    ModelFileError,
-)
-from dln._estimator import DLNRegressor, load
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dln._version import __version__
+
+if TYPE_CHECKING:
+    from dln._circuit import Circuit
+    from dln._cost import operations
+    from dln._errors import (
+        CheckpointError,
+        CheckpointWarning,
+        CircuitError,
+        FitInterruptedWarning,
+        MissingExtraError,
+        ModelFileError,
+    )
+    from dln._estimator import DLNRegressor, load
 
 __all__ = [
     "CheckpointError",
@@ -29,4 +35,26 @@ __all__ = [
     "ModelFileError",
     "__version__",
     "load",
+    "operations",
 ]
+
+#: The rooms of the public names. A room is opened when a name of it is first used: `dln --help` needs none of them.
+_ROOMS = {
+    "Circuit": "_circuit",
+    "DLNRegressor": "_estimator",
+    "load": "_estimator",
+    "operations": "_cost",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        message = f"module 'dln' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"dln.{_ROOMS.get(name, '_errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

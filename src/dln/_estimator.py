@@ -325,6 +325,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         """
         table = learn_table(X, self.categorical_features)
         validate_data(self, X, skip_check_array=True)
+        name = getattr(y, "name", None)
         y = self._check_target(y, table.n_rows, "y")
         weight = None if sample_weight is None else check_weight(sample_weight, table.n_rows)
         rows = canonical_rows(table.values, y, weight)
@@ -347,6 +348,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         sample = rows.index[:MAX_ROWS]
         self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
         self._remember(outcome)
+        self._name_target(name)
         self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
         if self.checkpoint is not None and not interrupted:
             remove_checkpoint(self.checkpoint)
@@ -477,6 +479,12 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
         self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
         self.n_iter_ = max((len(network.epochs) for network in outcome.networks), default=0)
+
+    def _name_target(self, name: object) -> None:
+        """Remember what the target is called, where it is a series with a name."""
+        self.__dict__.pop("target_name_", None)
+        if isinstance(name, str) and name:
+            self.target_name_ = name
 
     def _validation_data(self, X_val: Any, y_val: Any, table: Table, encoder: Encoder, target: Target) -> Data | None:
         if (X_val is None) != (y_val is None):

@@ -8,6 +8,7 @@ neuron touches only the rows of its candidates.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -152,6 +153,11 @@ class Workspace(NamedTuple):
     """(4, n_neurons): sums over the batch of dy, dy·a, dy·b, dy·a·b."""
     link_sums: Float32
     """(2, n_links, n_neurons): sums over the batch of derivative times candidate."""
+
+
+def are_compiled() -> bool:
+    """Whether this process or an earlier one has compiled the training step."""
+    return bool(train_epoch.signatures) or any(Path(train_epoch.stats.cache_path).glob("_kernels.train_epoch-*.nbi"))
 
 
 def wires(network: Network) -> Wires:

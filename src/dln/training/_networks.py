@@ -88,6 +88,8 @@ def train_networks(
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
         # Nothing to decide by: the columns or the target are constant.
         return Outcome((), interrupted=False, later_seed=task.later_seed)
+    if not kernels.are_compiled():
+        progress.say("compiling (first run only), about half a minute …")
     watch = _Watch(callbacks, progress, store)
     with (
         signals_call(watch.interrupt),
