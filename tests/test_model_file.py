@@ -296,3 +296,10 @@ def test_the_reader_in_the_specification_reads(tmp_path: Path):
         plain = rows.where(rows.notna(), None).to_numpy().tolist()
         contents = reader["read"](tmp_path / "model.dln")
         assert [reader["predict"](contents, row) for row in plain] == model.predict(table).tolist()
+
+
+def test_half_a_character_is_told(tmp_path: Path):
+    """Text that is not valid Unicode cannot be written; it is told in a sentence, and no file is made."""
+    with pytest.raises(ValueError, match="half a character"):
+        write_model(tmp_path / "model.dln", saved(layered_circuit(0, n_rules=3, layers=(4,)), target="pri\ud800ce"))
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import secrets
 import stat
@@ -36,6 +37,14 @@ def write_atomically(path: AnyPath, data: bytes) -> None:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
     _flush_folder(target.parent)
+
+
+def remove_unfinished(path: AnyPath) -> None:
+    """Remove what processes left that were killed while they wrote `path`; only where none is writing it now."""
+    target = Path(os.path.realpath(path))
+    for unfinished in target.parent.glob(f".{glob.escape(target.name)}.*{UNFINISHED}"):
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
 
 
 def _write(path: Path, data: bytes) -> None:

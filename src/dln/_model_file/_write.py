@@ -33,9 +33,14 @@ def write_model(path: AnyPath, model: SavedModel) -> None:
     """Write a model file, atomically. A model that could not be read again is refused before anything is written."""
     from dln._model_file._read import from_bytes
 
-    data = to_bytes(model)
     try:
+        data = to_bytes(model)
         from_bytes(data)
+    except UnicodeEncodeError as error:
+        message = (
+            f"the model cannot be saved: {error.object[error.start : error.end]!r} is half a character: repair the text"
+        )
+        raise ValueError(message) from error
     except ModelFileError as error:
         message = f"the model cannot be saved: at {error.place}: {error.reason}"
         raise ValueError(message) from error

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from dln._atomic import AnyPath, write_atomically
+from dln._atomic import AnyPath, remove_unfinished, write_atomically
 from dln._errors import CheckpointError, CheckpointWarning
 from dln.training._loop import Epoch, TrainingState
 
@@ -111,6 +111,7 @@ class Checkpoint:
 def remove_checkpoint(path: AnyPath) -> None:
     """Remove the checkpoint of a fit that is complete: the same line, run again, is to learn again."""
     Path(path).unlink(missing_ok=True)
+    remove_unfinished(path)
 
 
 def array_digest(*arrays: npt.NDArray[Any]) -> str:
