@@ -26,9 +26,21 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from dln import DLNRegressor
+from dln import DLNRegressor, operations
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.jsonl"
+#: The paper's models: mean R² and geometric mean of operations over the fifteen datasets, 128 trials each.
+PAPER = {
+    "linear": (0.614, 12_648),
+    "lasso": (0.615, 10_314),
+    "KNN": (0.727, 18_145_489),
+    "decision tree": (0.777, 1_545),
+    "AdaBoost": (0.725, 204_305),
+    "random forest": (0.815, 174_654),
+    "SVR": (0.781, 128_450_066),
+    "MLP": (0.808, 2_589_776),
+    "DLN": (0.810, 29_783),
+}
 PEERS = ("forest", "lightgbm", "ebm")
 
 
@@ -100,6 +112,8 @@ def measure(name: str, model_name: str, seed: int) -> dict[str, Any]:
         circuit = model.circuit_
         row |= {"rules": len(circuit.rules), "literals": len(circuit.literals), "gates": len(circuit.gates)}
         row |= {"paper_ops": model.cost("paper").total, "select_ops": model.cost("select").total}
+    else:
+        row["paper_ops"] = int(operations(model).total)
     return row
 
 
@@ -149,10 +163,41 @@ def report(path: Path, wanted: list[str]) -> None:
         print(line)
 
 
+def plot(path: Path) -> None:
+    """Draw mean R² against operations: the paper's models, ours and the peers."""
+    import matplotlib.pyplot as plt
+
+    rows = read(path)
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for name, (r2, ops) in PAPER.items():
+        axes.scatter(ops, r2, color="#888888", marker="s")
+        axes.annotate(name, (ops, r2), xytext=(6, 3), textcoords="offset points", color="#666666", fontsize=8)
+    for name, key, colour, label in (
+        ("dln", "paper_ops", "#1f5f9f", "dln, at most 100 rules"),
+        ("dln", "select_ops", "#6fa8dc", "the same, rules selected, not multiplied"),
+        ("dln-20", "paper_ops", "#b02020", "dln, at most 20 rules"),
+        ("dln-20", "select_ops", "#e08080", "the same, rules selected, not multiplied"),
+        ("forest", "paper_ops", "#2e7d32", "random forest, defaults"),
+        ("lightgbm", "paper_ops", "#ef6c00", "LightGBM, defaults"),
+    ):
+        found = [row for row in rows if row["model"] == name]
+        costs = [row[key] for row in found if key in row]
+        if costs:
+            r2 = np.mean([row["r2"] for row in found])
+            axes.scatter(np.exp(np.mean(np.log(costs))), r2, color=colour, s=60, label=label, zorder=3)
+    axes.set(xscale="log", xlabel="operations per prediction, geometric mean", ylabel="test R², mean of 15 datasets")
+    axes.set_ylim(0.59, 0.86)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize=8, title="measured here; grey: the paper, 128 trials", title_fontsize=8)
+    out = Path(__file__).parents[1] / "docs" / "pictures" / "accuracy.png"
+    figure.savefig(out, dpi=130)
+    print(f"drawn: {out.name}")
+
+
 def main() -> None:
     """Run or report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("what", choices=["run", "report", "plot"])
     parser.add_argument("--models", nargs="+", default=["dln", "dln-20", *PEERS], choices=list(MODELS))
     parser.add_argument("--datasets", nargs="+", default=None)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
@@ -163,7 +208,10 @@ def main() -> None:
     if arguments.what == "run":
         names = arguments.datasets or (list(datasets.HELD_OUT) if arguments.held_out else datasets.names())
         run(path, arguments.models, names, arguments.seeds)
-    report(path, arguments.models)
+    if arguments.what == "plot":
+        plot(path)
+    else:
+        report(path, arguments.models)
 
 
 if __name__ == "__main__":
