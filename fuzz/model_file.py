@@ -15,7 +15,8 @@ import numpy as np
 from instrument import instrumented
 
 with instrumented():
-    import dln
+    from dln import ModelFileError
+    from dln import load as load_model
     from dln._model_file import read_model, sealed, to_bytes
 
 FOLDER = tempfile.TemporaryDirectory()
@@ -26,8 +27,8 @@ def load(data: bytes) -> None:
     """Load bytes; what loads must predict finite numbers and save the same bytes."""
     FILE.write_bytes(data)
     try:
-        model = dln.load(FILE)
-    except dln.ModelFileError:
+        model = load_model(FILE)
+    except ModelFileError:
         return
     if to_bytes(read_model(FILE)) != data:
         message = "a model was loaded that saves other bytes"

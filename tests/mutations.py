@@ -372,6 +372,7 @@ def _judge(kind: str, path: str, table: Any, expected: Any) -> str:
 def _main(kind: str, task: Path) -> None:
     whole, cases = pickle.loads(task.read_bytes())  # noqa: S301 (our own)
     __import__(kind)
+    _errors(kind)  # opens a room of dln that is closed until it is used
     path = task.with_name(f"file{SUFFIXES.get(kind, '')}")
     for data, table, _ in whole:
         path.write_bytes(data)

@@ -23,7 +23,7 @@ def test_damage_is_noticed(tmp_path: Path):
         data = damaged(case.data, other, rng)
         if data != case.data:
             cases.append(replace(case, data=data))
-    assert count(verdicts("dln", tmp_path, cases))["clean error"] == N_FILES
+    assert count(verdicts("dln", tmp_path, cases, whole=[_case(0, tmp_path)]))["clean error"] == N_FILES
 
 
 def test_meaning_is_checked(tmp_path: Path):
@@ -31,7 +31,7 @@ def test_meaning_is_checked(tmp_path: Path):
     rng = np.random.default_rng(0)
     cases = [_case(which % 10, tmp_path) for which in range(N_FILES)]
     cases = [replace(case, data=misleading(case.data, rng, sealed)) for case in cases]
-    assert count(verdicts("dln", tmp_path, cases))["clean error"] == N_FILES
+    assert count(verdicts("dln", tmp_path, cases, whole=[_case(0, tmp_path)]))["clean error"] == N_FILES
 
 
 def test_files_that_are_whole_are_harmless(tmp_path: Path):
