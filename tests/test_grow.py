@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln.training._grow import bin_inputs, fire_matrix, grow_rules, keep_cutoffs, polish, teach
+from dln.training._grow import bin_inputs, fire_matrix, grow_rules, keep_cutoffs, polish, polish_helps, teach
 from dln.training._select import solve_weights
 
 
@@ -94,3 +94,14 @@ def test_polish_never_makes_the_fit_worse(friedman):
     rules = grow_rules(inputs, y, weight, 8, max_leaves=8, seed=0)
     better = polish(rules, inputs, y, weight, np.empty((0, 500), bool), sweeps=3, max_leaves=8, seed=0)
     assert unexplained(better, inputs, y, weight) < unexplained(rules, inputs, y, weight)
+
+
+def test_polish_is_known_to_help_or_not(friedman):
+    """On unseen rows polish helps where there is much to learn, and not where the target is noise or rows are few."""
+    inputs, y, weight = friedman
+    noise = np.random.default_rng(0).normal(size=500)
+    none, how = np.empty((0, 500), bool), {"sweeps": 5, "max_leaves": 8, "seed": 0}
+    assert polish_helps(8, inputs, y, y, weight, none, **how)
+    assert not polish_helps(8, inputs, noise, noise, weight, none, **how)
+    few = np.arange(30)
+    assert not polish_helps(8, inputs.at(few), y[few], y[few], weight[few], none[:, few], **how)

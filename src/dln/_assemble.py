@@ -26,6 +26,7 @@ from dln.training._grow import (
     grow_rules,
     keep_cutoffs,
     polish,
+    polish_helps,
     teach,
 )
 from dln.training._loop import Trained
@@ -118,17 +119,11 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     rules = [grown[k - len(signals)] for k in chosen if k >= len(signals)]
     growth = recipe.growth
     if growth.sweeps and rules:
-        rules = polish(
-            rules,
-            inputs,
-            goal,
-            weight,
-            fires[own],
-            sweeps=growth.sweeps,
-            max_leaves=max((_n_leaves(rule) for rule in rules), default=2),
-            seed=growth.seed,
-            after_each=progress.stage("polish", growth.sweeps * len(rules)),
-        )
+        leaves = max(_n_leaves(rule) for rule in rules)
+        how = {"sweeps": growth.sweeps, "max_leaves": leaves, "seed": growth.seed}
+        if polish_helps(len(rules), inputs, goal, standard, weight, fires[own], **how):
+            after_each = progress.stage("polish", growth.sweeps * len(rules))
+            rules = polish(rules, inputs, goal, weight, fires[own], **how, after_each=after_each)
     final = np.concatenate([fires[own], fire_matrix(rules, inputs)])
     intercept, weights = solve_weights(final, goal, weight, loss=recipe.loss, quantile=recipe.quantile)
     cutter = Cutter(builder, encoder, training.values, training.rows.index)

@@ -53,6 +53,12 @@ TRIALS: Final = 3
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
 
+#: Share of the rows by which polished rules are judged, and the least number of them.
+POLISH_ASIDE: Final = 0.25
+#: Shrinkage where a few rules are to do the work.
+FEW_RULES_RATE: Final = 0.3
+MIN_ROWS_ASIDE: Final = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
@@ -298,7 +304,7 @@ def polish(
     seed: int,
     after_each: Callable[[], None] = lambda: None,
 ) -> list[GrownRule]:
-    """Grow each rule anew against what the rest leaves, and keep it where the joint fit gets better.
+    """Grow each rule anew against what the rest leaves of the target, and keep it where the joint fit gets better.
 
     `others` are rules that stay as they are, ``(n_others, n_rows)``.
     """
@@ -306,24 +312,70 @@ def polish(
     rules = list(rules)
     fires = np.concatenate([fire_matrix(rules, inputs), others])
     rows, features = np.arange(inputs.n_rows, dtype=np.int32), np.arange(len(inputs.n_bins), dtype=np.int32)
-    intercept, weights = solve_weights(fires, target, weight)
-    error = _squares(fires, intercept, weights, target, weight)
+    fit = _Fit.of(fires, target, weight)
     for _ in range(sweeps):
         for j in rng.permutation(len(rules)):
             after_each()
-            without = target - intercept - weights @ fires + weights[j] * fires[j]
-            rule = _grow_one(inputs, without, weight, rows, features, max_leaves)
+            left = target - fit.intercept - fit.weights @ fires + fit.weights[j] * fires[j]
+            rule = _grow_one(inputs, left, weight, rows, features, max_leaves)
             if rule is None:
                 continue
             before = fires[j].copy()
             fires[j] = rule.fires(inputs)
-            new_intercept, new_weights = solve_weights(fires, target, weight)
-            new_error = _squares(fires, new_intercept, new_weights, target, weight)
-            if new_error < error:
-                rules[j], intercept, weights, error = rule, new_intercept, new_weights, new_error
+            new = _Fit.of(fires, target, weight)
+            if new.error < fit.error:
+                rules[j], fit = rule, new
             else:
                 fires[j] = before
     return rules
+
+
+def polish_helps(
+    n_rules: int,
+    inputs: Inputs,
+    target: Floats,
+    y: Floats,
+    weight: Floats,
+    others: npt.NDArray[np.bool_],
+    *,
+    sweeps: int,
+    max_leaves: int,
+    seed: int,
+) -> bool:
+    """Whether so many rules, grown and polished on some of the rows, predict y on the rest better than unpolished.
+
+    On the rows that they are polished on they always seem to, also where they only learn noise.
+    """
+    n_aside = round(POLISH_ASIDE * inputs.n_rows)
+    if n_aside < MIN_ROWS_ASIDE:
+        return False
+    gained = 0.0
+    for trial in range(TRIALS):
+        order = np.random.default_rng([seed, 4, trial]).permutation(inputs.n_rows)
+        aside, rows = np.sort(order[:n_aside]), np.sort(order[n_aside:])
+        seen, unseen = inputs.at(rows), inputs.at(aside)
+        part = (target[rows], weight[rows])
+        rules = grow_rules(seen, *part, n_rules, max_leaves=max_leaves, seed=seed, rate=FEW_RULES_RATE)
+        polished = polish(rules, seen, *part, others[:, rows], sweeps=sweeps, max_leaves=max_leaves, seed=seed)
+        for found, sign in ((rules, 1.0), (polished, -1.0)):
+            fit = _Fit.of(np.concatenate([fire_matrix(found, seen), others[:, rows]]), *part)
+            fires = np.concatenate([fire_matrix(found, unseen), others[:, aside]])
+            gained += sign * float((y[aside] - fit.intercept - fit.weights @ fires) ** 2 @ weight[aside])
+    return gained > 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Weights of rules, solved for, and the squared error that they leave."""
+
+    intercept: float
+    weights: Floats
+    error: float
+
+    @classmethod
+    def of(cls, fires: npt.NDArray[np.bool_], target: Floats, weight: Floats) -> _Fit:
+        intercept, weights = solve_weights(fires, target, weight)
+        return cls(intercept, weights, float((target - intercept - weights @ fires) ** 2 @ weight))
 
 
 def _grow_one(
@@ -332,10 +384,6 @@ def _grow_one(
     tree = grow(inputs.bins, inputs.n_bins, rows, target, weight, features, max_leaves, MIN_LEAF, 0.0)
     upper = upper_leaves(tree)
     return None if upper is None else GrownRule(tree, upper)
-
-
-def _squares(fires: npt.NDArray[np.bool_], intercept: float, weights: Floats, target: Floats, weight: Floats) -> float:
-    return float((target - intercept - weights @ fires) ** 2 @ weight)
 
 
 def _mean(values: Floats, weight: Floats, where: npt.NDArray[np.bool_]) -> float:
