@@ -61,7 +61,7 @@ class CircuitBuilder:
     >>> builder.circuit(5.0, [(~old, 2.0), (builder.gate(2, old, older), 1.0)], decimals=0)
     prediction = 7
       - 2 · [age > 40]
-      + 1 · [age > 40 and not age > 60]
+      + 1 · [40 < age ≤ 60]
     """
 
     def __init__(self, columns: tuple[Column, ...]) -> None:

@@ -345,6 +345,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             outcome = self._train(training, validation, seeds, progress)
             circuit, interrupted = self._assemble(outcome, training, progress)
         self.circuit_ = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
+        self._prepared_circuit()  # now, so that predict changes nothing
         sample = rows.index[:MAX_ROWS]
         self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
         self._remember(outcome)
