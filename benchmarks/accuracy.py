@@ -22,9 +22,11 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor, operations
 
@@ -77,6 +79,16 @@ def make_ebm(seed: int) -> Any:
     return ExplainableBoostingRegressor(random_state=seed)
 
 
+def make_linear(_seed: int) -> Any:
+    """Linear regression."""
+    return one_hot(LinearRegression())
+
+
+def make_tree(seed: int) -> Any:
+    """A decision tree at its defaults."""
+    return one_hot(DecisionTreeRegressor(random_state=seed))
+
+
 MODELS: dict[str, Callable[[int], Any]] = {
     "dln": lambda seed: DLNRegressor(random_state=seed),
     "dln-20": lambda seed: DLNRegressor(random_state=seed, max_rules=20),
@@ -88,6 +100,8 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "no-tolerance": lambda seed: DLNRegressor(random_state=seed, rule_tolerance=0.0),
     "polished": lambda seed: DLNRegressor(random_state=seed, polish_sweeps=2),
     "dln-20-unpolished": lambda seed: DLNRegressor(random_state=seed, max_rules=20, polish_sweeps=0),
+    "linear": make_linear,
+    "tree": make_tree,
     "forest": make_forest,
     "lightgbm": make_lightgbm,
     "ebm": make_ebm,
