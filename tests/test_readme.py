@@ -71,5 +71,4 @@ def test_commands_on_the_pages_have_options_that_exist():
 def test_links_lead_somewhere(page):
     """Every relative link of a page names a file that is there."""
     for target in LINK.findall(page.read_text(encoding="utf-8")):
-        if target != "docs/accuracy.md":  # comes with the accuracy runs
-            assert (page.parent / target).exists(), target
+        assert (page.parent / target).exists(), target
