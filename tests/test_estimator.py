@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
-from sklearn.exceptions import DataConversionWarning
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -198,8 +198,29 @@ def test_validation_data_can_be_given(houses):
     X, y = houses
     model = small().fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     assert all(loss is not None for loss in model.history_["validation_loss"])
+    assert all(point.validation_error is not None for point in model.frontier_)
     with pytest.raises(ValueError, match="X_val was given without y_val"):
         small().fit(X, y, X_val=X)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(houses):
+    """After a refit that raised, the model predicts as before; after a first fit that raised, it is not fitted."""
+    X, y = houses
+    model = small().fit(X, y)
+    before = model.predict(X)
+
+    def fail(_epoch):
+        message = "no more"
+        raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match="no more"):
+        model.set_params(callbacks=[fail]).fit(X[["area", "rooms"]], y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    fresh = small(callbacks=[fail])
+    with pytest.raises(RuntimeError, match="no more"):
+        fresh.fit(X, y)
+    with pytest.raises(NotFittedError):
+        fresh.predict(X)
 
 
 def test_history_tells_each_epoch(houses):

@@ -26,9 +26,9 @@ from dln._assemble import MAX_ROWS, Growth, Recipe, Training, assemble
 from dln._atomic import AnyPath
 from dln._bits import PreparedCircuit, predict_array, prepare
 from dln._bits import predict as predict_values
-from dln._circuit import Circuit
+from dln._circuit import Circuit, Values
 from dln._discretize import Target
-from dln._encoding import Encoder, learn_encoder
+from dln._encoding import learn_encoder
 from dln._errors import FitInterruptedWarning
 from dln._model_file import MAX_BYTES, read_model, write_model
 from dln._readable import ReadableModel
@@ -324,7 +324,6 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
 
         """
         table = learn_table(X, self.categorical_features)
-        validate_data(self, X, skip_check_array=True)
         name = getattr(y, "name", None)
         y = self._check_target(y, table.n_rows, "y")
         weight = None if sample_weight is None else check_weight(sample_weight, table.n_rows)
@@ -339,15 +338,18 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         )
         target = Target.of(y[rows.index], rows.weight)
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_networks + 1).tolist()
-        validation = self._validation_data(X_val, y_val, table, encoder, target)
+        validation = self._validation_rows(X_val, y_val, table)
         training = Training(table.values, y, rows, encoder, target)
         with Progress(self.verbose, self.n_networks, self.max_epochs) as progress:
             outcome = self._train(training, validation, seeds, progress)
             circuit, interrupted = self._assemble(outcome, training, progress)
-        self.circuit_ = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
+        circuit = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
+        validate_data(self, X, skip_check_array=True)  # only now: a fit that fails leaves the model as it was
+        self.circuit_ = circuit
         self._prepared_circuit()  # now, so that predict changes nothing
         sample = rows.index[:MAX_ROWS]
-        self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS])
+        unseen = None if validation is None else (*validation, None)
+        self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS], unseen)
         self._remember(outcome)
         self._name_target(name)
         self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
@@ -417,9 +419,19 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _train(self, training: Training, validation: Data | None, seeds: list[int], progress: Progress) -> Outcome:
+    def _train(
+        self,
+        training: Training,
+        unseen: tuple[Sequence[Values], npt.NDArray[np.float64]] | None,
+        seeds: list[int],
+        progress: Progress,
+    ) -> Outcome:
         """Train the networks on the canonical rows."""
         rows = training.rows
+        validation = None
+        if unseen is not None:
+            seen = training.encoder.encode(unseen[0])
+            validation = _data(seen.numbers, seen.bits, unseen[1], np.ones(len(unseen[1])), training.target)
         encoded = training.encoder.encode(training.values, rows.index)
         data = _data(encoded.numbers, encoded.bits, training.y[rows.index], rows.weight, training.target)
         n_validation = round(self.validation_fraction * len(rows.index))
@@ -487,7 +499,10 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         if isinstance(name, str) and name:
             self.target_name_ = name
 
-    def _validation_data(self, X_val: Any, y_val: Any, table: Table, encoder: Encoder, target: Target) -> Data | None:
+    def _validation_rows(
+        self, X_val: Any, y_val: Any, table: Table
+    ) -> tuple[Sequence[Values], npt.NDArray[np.float64]] | None:
+        """Return the columns and the target of the validation data, or None where none was given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
             message = f"{given} was given without {missing}: validation data needs both"
@@ -495,9 +510,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         if X_val is None:
             return None
         validation = read_table(X_val, table.columns)
-        y_val = self._check_target(y_val, validation.n_rows, "y_val")
-        encoded = encoder.encode(validation.values)
-        return _data(encoded.numbers, encoded.bits, y_val, np.ones(validation.n_rows), target)
+        return validation.values, self._check_target(y_val, validation.n_rows, "y_val")
 
     @staticmethod
     def _check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
