@@ -4,7 +4,13 @@ from __future__ import annotations
 
 
 class CircuitError(ValueError):
-    """A circuit that cannot be: an index out of range, a gate before its input, a weight that is not finite."""
+    """A circuit that cannot be: an index out of range, a gate before its input, a weight that is not finite.
+
+    >>> import dln
+    >>> dln.Circuit(columns=(), literals=(), gates=(), rules=(), intercept=0.0, decimals=0)
+    Traceback (most recent call last):
+    dln._errors.CircuitError: a circuit needs at least one column
+    """
 
 
 class ModelFileError(ValueError):
@@ -26,19 +32,36 @@ class ModelFileError(ValueError):
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be continued from: damaged, or of another fit."""
+    """A checkpoint that cannot be continued from: damaged, or of another fit.
+
+    >>> raise CheckpointError("run.ckpt belongs to another fit: max_epochs was 100, is 200")
+    Traceback (most recent call last):
+    dln._errors.CheckpointError: run.ckpt belongs to another fit: max_epochs was 100, is 200
+    """
 
 
 class MissingExtraError(ImportError):
-    """A feature was asked for whose optional dependencies are not installed."""
+    """A feature was asked for whose optional dependencies are not installed.
+
+    >>> print(MissingExtraError("model.plot()", "plot", "pygraphviz"))
+    model.plot() needs the package 'pygraphviz', which is not installed: pip install 'dln[plot]'
+    """
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
         super().__init__(f"{feature} needs the package {missing!r}, which is not installed: pip install 'dln[{extra}]'")
 
 
 class FitInterruptedWarning(UserWarning):
-    """A fit was interrupted and kept the best epochs that it had reached."""
+    """A fit was interrupted and kept the best epochs that it had reached.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=FitInterruptedWarning)  # for scripts that stop fits on purpose
+    """
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the fit goes on without."""
+    """A checkpoint could not be written; the fit goes on without.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=CheckpointWarning)  # where a fit without checkpoints is no use
+    """

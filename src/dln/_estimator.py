@@ -166,6 +166,12 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     >>> model = DLNRegressor(max_epochs=3, random_state=0).fit(X, y)
     >>> model.predict(X.iloc[:2]).shape
     (2,)
+    >>> small = model.prune(max_rules=5)
+    >>> len(small.rules_), small.cost("select").total < model.cost("select").total
+    (5, True)
+    >>> explanation = small.explain(X.iloc[:1])[0]
+    >>> bool(explanation.prediction == small.predict(X.iloc[:1])[0])
+    True
 
     """
 
@@ -451,7 +457,10 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         )
         if outcome.interrupted:
             epochs = [network.best_epoch for network in outcome.networks]
-            message = f"the fit was interrupted; the model is that of the best epochs so far: {epochs}"
+            message = (
+                f"the fit was interrupted; the model is that of the best epochs so far: {epochs}. Fit again, or give "
+                "checkpoint= a path next time, to go on"
+            )
             warnings.warn(message, FitInterruptedWarning, stacklevel=5)
         return outcome
 
@@ -564,6 +573,14 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
 
     A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
     is ever run.
+
+    >>> import tempfile
+    >>> model = DLNRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.dln")
+    ...     loaded = load(f"{folder}/model.dln")
+    >>> bool((loaded.predict([[1.0], [3.0]]) == model.predict([[1.0], [3.0]])).all())
+    True
     """
     return from_saved(DLNRegressor, read_model(path, max_bytes), path)
 
