@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+import polars as pl
 from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_diabetes
@@ -18,15 +19,17 @@ from sklearn.model_selection import train_test_split
 from dln import DLNRegressor
 from dln._words import circuit_text
 
+#: The data's columns, by their full names.
+COLUMNS = ["age", "sex", "bmi", "blood_pressure", "cholesterol", "ldl", "hdl", "cholesterol_by_hdl",
+           "log_triglycerides", "glucose"]  # fmt: skip
 N_RULES = 10
 
 
 def main() -> None:
     """Train, compare, and show the strongest rules."""
     console = Console()
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    X = X.rename(columns={"bp": "blood_pressure", "s1": "cholesterol", "s2": "ldl", "s3": "hdl"})
-    X = X.rename(columns={"s4": "cholesterol_by_hdl", "s5": "log_triglycerides", "s6": "glucose"})
+    values, y = load_diabetes(return_X_y=True, scaled=False)
+    X = pl.DataFrame(values, schema=COLUMNS)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
     console.print(f"Diabetes: {len(X_train)} patients to learn from, {len(X_test)} to test on, {X.shape[1]} columns.")
     console.print("Training (the first run compiles for some seconds) …")
