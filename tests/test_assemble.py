@@ -8,10 +8,12 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from dln import DLNRegressor
+from dln._assemble import _mean_of
 from dln._builder import CircuitBuilder
-from dln._circuit import Column
-from dln._discretize import Cutter, tree_signal
+from dln._circuit import Above, Circuit, Column, Gate, Rule
+from dln._discretize import Cutter, Target, tree_signal
 from dln._encoding import learn_encoder
+from dln._gates import AND, NAND
 from dln.training._grow import bin_inputs, grow_rules
 
 
@@ -63,6 +65,17 @@ def test_tolerance_gives_fewer_rules():
     X, y = make_friedman1(300, random_state=0)
     full, fewer = (DLNRegressor(n_networks=0, rule_tolerance=t, random_state=0).fit(X, y) for t in (0.0, 0.02))
     assert len(fewer.circuit_.rules) < len(full.circuit_.rules)
+
+
+def test_the_mean_of_circuits_predicts_their_mean():
+    """Circuits that share gates, or say the same twice, are averaged rule by rule."""
+    columns = (Column("a"), Column("b"))
+    above = (Above(0, 1.0), Above(1, 2.0))
+    one = Circuit(columns, above, (Gate(AND, 0, 1),), (Rule(2, 4.0), Rule(1, 2.0)), 1.0, 1)
+    two = Circuit(columns, above[::-1], (Gate(NAND, 0, 1),), (Rule(2, 6.0), Rule(0, -2.0)), 3.0, 1)
+    mean = _mean_of([one, two], CircuitBuilder(columns), Target(0.0, 1.0, 1))
+    values = [np.array([0.0, 2.0, 0.0, 2.0]), np.array([0.0, 0.0, 3.0, 3.0])]
+    np.testing.assert_allclose(mean.evaluate(values), (one.evaluate(values) + two.evaluate(values)) / 2)
 
 
 def test_several_networks_without_refit_are_averaged():

@@ -43,6 +43,13 @@ def test_bins_lie_between_cutoffs():
     )
 
 
+def test_bins_fit_a_byte():
+    """However many cut-offs are asked for, no bin number wraps round."""
+    inputs = bin_inputs(np.linspace(0, 1, 1000, dtype=np.float32)[:, None], np.zeros((1000, 0), np.float32), 900)
+    assert (np.diff(inputs.bins[0].astype(int)) >= 0).all()
+    assert inputs.bins.max() + 1 == inputs.n_bins[0] <= 255
+
+
 def test_a_few_rules_explain_most(friedman):
     """Sixty two-valued trees leave little of a smooth function."""
     inputs, y, weight = friedman

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from dln._builder import CircuitBuilder, Signal
+from dln._builder import CircuitBuilder, Signal, add_circuit
 from dln._circuit import Circuit, Values
 from dln._discretize import Cutter, Target, discretize, tree_signal
 from dln._encoding import Encoder
@@ -147,7 +147,7 @@ def _mean_of(circuits: Sequence[Circuit], builder: CircuitBuilder, target: Targe
     share = 1.0 / max(len(circuits), 1)
     rules = []
     for circuit in circuits:
-        _, signals = pool(circuit.columns, [circuit])
+        signals = add_circuit(builder, circuit)
         rules += [(signal, rule.weight * share) for signal, rule in zip(signals, circuit.rules, strict=True)]
     intercept = sum(circuit.intercept for circuit in circuits) * share if circuits else target.mean
     return builder.circuit(intercept, rules, decimals=target.decimals)

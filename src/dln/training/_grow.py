@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.training._select import solve_weights
-from dln.training._trees import Bins, Floats, Ints, Tree, grow, leaf_of, upper_leaves
+from dln.training._trees import MAX_CUTOFFS, Bins, Floats, Ints, Tree, grow, leaf_of, upper_leaves
 
 Rows = npt.NDArray[np.intp]
 
@@ -108,7 +108,8 @@ class Lesson:
 
 def bin_inputs(numbers: npt.NDArray[np.float32], bits: npt.NDArray[np.float32], max_cutoffs: int) -> Inputs:
     """Return the encoder's outputs in bins, with at most so many cut-offs per column, at even ranks of the rows."""
-    cutoffs = tuple(_even_cutoffs(numbers[:, k], max_cutoffs) for k in range(numbers.shape[1]))
+    most = min(max_cutoffs, MAX_CUTOFFS)
+    cutoffs = tuple(_even_cutoffs(numbers[:, k], most) for k in range(numbers.shape[1]))
     bins = np.empty((len(cutoffs) + bits.shape[1], len(numbers)), dtype=np.uint8)
     for k, cuts in enumerate(cutoffs):
         bins[k] = np.searchsorted(cuts, numbers[:, k], side="left")

@@ -26,7 +26,6 @@ class Progress:
 
     def __init__(self, verbose: int, n_networks: int, max_epochs: int) -> None:
         self._verbose = verbose
-        self._max_epochs = max_epochs
         self._bar: Bar | None = None
         self._tasks: list[TaskID] = []
         self._best = [math.inf] * n_networks

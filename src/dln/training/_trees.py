@@ -109,10 +109,7 @@ def grow(
     whole = 0.0
     for r in rows:
         whole += weight[r] * target[r] * target[r]
-    for node in range(1):
-        gain[node], split_feature[node], split_bin[node] = _best_split(
-            histograms[node], n_bins, features, min_weight, penalty
-        )
+    gain[0], split_feature[0], split_bin[0] = _best_split(histograms[0], n_bins, features, min_weight, penalty)
     while n_leaves < max_leaves:
         best = -1
         for node in range(n_nodes):
