@@ -1,0 +1,17 @@
+"""Search for better parameters, on this machine or on a Ray cluster: ``pip install 'dln[tune]'`` or ``'dln[ray]'``."""
+
+from dln.tune._search import search
+from dln.tune._space import Context, Space, default_space, paper_space
+from dln.tune._storage import StudyError
+from dln.tune._study import Study, TrialRecord
+
+__all__ = [
+    "Context",
+    "Space",
+    "Study",
+    "StudyError",
+    "TrialRecord",
+    "default_space",
+    "paper_space",
+    "search",
+]

@@ -1,0 +1,162 @@
+"""Optuna, where it is installed: asking for parameters, and the form in which trials are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dln._errors import MissingExtraError
+from dln.tune._space import Context, Space
+from dln.tune._trial import Outcome, State
+
+#: Trials drawn at random before the sampler learns from them. The same whatever n_trials is: a study that is continued
+#: with more trials is then the one that it would have been from the start.
+RANDOM_TRIALS: Final = 8
+#: Draws that tell two spaces apart, and show a mistake in a space before anything is fitted.
+PROBES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Parameters that were asked for: in the words of the space, and in the words of the estimator."""
+
+    number: int
+    suggested: Mapping[str, Any]
+    distributions: Mapping[str, Any]
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question and what the trial came to."""
+
+    question: Question
+    outcome: Outcome
+
+
+def optuna() -> Any:
+    """Return the package."""
+    try:
+        import optuna as package
+    except ImportError as error:
+        feature = "search"
+        raise MissingExtraError(feature, "tune", "optuna") from error
+    return package
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep Optuna from telling of every study that is made; a search asks in a new one for every trial."""
+    package = optuna()
+    before = package.logging.get_verbosity()
+    package.logging.set_verbosity(package.logging.ERROR)
+    try:
+        yield
+    finally:
+        package.logging.set_verbosity(before)
+
+
+def ask(space: Space, context: Context, history: Sequence[Answer], *, number: int, seed: int) -> Question:
+    """Return the parameters of a trial: they depend on the history, the number and the seed alone.
+
+    The sampler is a new one for every trial, seeded by its number, so that a search which is continued asks for the
+    same as one that was never stopped. The first trial is the estimator as it was given.
+    """
+    if number == 0:
+        return Question(0, {}, {}, {})
+    package = optuna()
+    sampler = package.samplers.TPESampler(n_startup_trials=RANDOM_TRIALS, seed=_seed(seed, number))
+    study = package.create_study(sampler=sampler)
+    # The first trial has no place in the space.
+    study.add_trials([frozen(answer) for answer in history if answer.question.suggested])
+    trial = study.ask()
+    params = _parameters(space, trial, context)
+    return Question(number, dict(trial.params), dict(trial.distributions), params)
+
+
+def asked_again(space: Space, context: Context, trial: Any) -> Question:
+    """Return the question of a trial that was kept; its parameters are what the space makes of the values again."""
+    number = int(trial.user_attrs["number"])
+    if number == 0:
+        return Question(0, {}, {}, {})
+    fixed = optuna().trial.FixedTrial(trial.params, number)
+    return Question(number, trial.params, trial.distributions, _parameters(space, fixed, context))
+
+
+def fingerprint(space: Space, context: Context) -> str:
+    """Return what tells a space from another: what it gives for some draws. A space that raises does so here."""
+    package = optuna()
+    draws = []
+    for i in range(PROBES):
+        study = package.create_study(sampler=package.samplers.RandomSampler(seed=i))
+        trial = study.ask()
+        params = _parameters(space, trial, context)
+        told = {name: package.distributions.distribution_to_json(d) for name, d in trial.distributions.items()}
+        draws.append([told, sorted(params)])
+    return hashlib.sha256(json.dumps(draws, sort_keys=True).encode()).hexdigest()
+
+
+def first_draw(space: Space, context: Context) -> dict[str, Any]:
+    """Return parameters that the space may give, to see that the estimator has them."""
+    package = optuna()
+    return _parameters(space, package.create_study(sampler=package.samplers.RandomSampler(seed=0)).ask(), context)
+
+
+def frozen(answer: Answer) -> Any:
+    """Return a finished trial in Optuna's form."""
+    package = optuna()
+    outcome, states = answer.outcome, package.trial.TrialState
+    state = {"complete": states.COMPLETE, "pruned": states.PRUNED, "failed": states.FAIL}[outcome.state]
+    means = {k: sum(outcome.losses[:k]) / k for k in range(1, len(outcome.losses) + 1)}
+    # A trial that did not finish its first fold has its last validation loss at step 0: worse than any with a fold.
+    steps = {0: min(outcome.curve.values())} if outcome.curve else {}
+    return package.trial.create_trial(
+        state=state,
+        value=outcome.value,
+        params=dict(answer.question.suggested),
+        distributions=dict(answer.question.distributions),
+        intermediate_values=steps | means,
+        user_attrs={
+            "number": answer.question.number,
+            "losses": list(outcome.losses),
+            "curve": [[epoch, loss] for epoch, loss in outcome.curve.items()],
+            "seconds": outcome.seconds,
+            "fit_seconds": outcome.fit_seconds,
+            "error": outcome.error,
+        },
+    )
+
+
+def thawed(space: Space, context: Context, trial: Any) -> Answer:
+    """Return a trial that was kept in Optuna's form."""
+    package = optuna()
+    states = package.trial.TrialState
+    kept = trial.user_attrs
+    state: dict[Any, State] = {states.COMPLETE: "complete", states.PRUNED: "pruned", states.FAIL: "failed"}
+    outcome = Outcome(
+        state=state[trial.state],
+        losses=tuple(kept["losses"]),
+        curve={int(epoch): float(loss) for epoch, loss in kept["curve"]},
+        seconds=kept["seconds"],
+        fit_seconds=kept["fit_seconds"],
+        error=kept["error"],
+    )
+    return Answer(asked_again(space, context, trial), outcome)
+
+
+def _parameters(space: Space, trial: Any, context: Context) -> dict[str, Any]:
+    params: Any = space(trial, context)
+    if not isinstance(params, dict) or not all(isinstance(name, str) for name in params):
+        message = f"space must return a dict of parameters to set, like {{'alpha': 0.1}}, got {params!r}"
+        raise ValueError(message)
+    return params
+
+
+def _seed(seed: int, number: int) -> int:
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

@@ -1,0 +1,321 @@
+"""`search`: ask for parameters, run the trial, keep what it came to, until there are enough."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any, Final
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from dln._atomic import AnyPath
+from dln._errors import FitInterruptedWarning
+from dln.training._signals import sigterm_as_ctrl_c
+from dln.tune import _data as data
+from dln.tune._optuna import Answer, Question, ask, fingerprint, first_draw, optuna, quietly
+from dln.tune._places import Place, open_place
+from dln.tune._progress import Progress
+from dln.tune._prune import Bars
+from dln.tune._space import Context, Space, own_space
+from dln.tune._storage import Storage
+from dln.tune._study import Study, TrialRecord
+from dln.tune._trial import Job, Outcome, Task
+
+#: A trial is asked for with the knowledge of all but the last few before it, also where those are finished. So up to
+#: this many trials can run side by side and the study is the same as one by one, for a few trials' delay in learning.
+LAG: Final = 4
+
+#: Parameters that say how to run a fit, not what it comes to.
+_WAYS: Final = {"n_jobs", "verbose", "callbacks", "checkpoint"}
+
+_PLAIN: Final = (bool, int, str, type(None))
+
+
+def search(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_trials: int = 64,
+    space: Space | None = None,
+    folds: int | None = None,
+    timeout: float | None = None,
+    max_rows: int | None = None,
+    storage: AnyPath | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    ray: str | None = None,
+    prune: bool = True,
+    verbose: int = 0,
+    callbacks: Sequence[Callable[[TrialRecord], object]] | None = None,
+) -> Study:
+    """Search for the parameters with the lowest cross-validated mean squared error.
+
+    The first trial is the estimator as it was given, so the best is never worse than that. With a `random_state` the
+    study is the same every time, also when it is interrupted and goes on from its storage, and with any number of up to
+    four trials side by side, here or on a cluster; only `timeout` makes it depend on the machine. With more side by
+    side, `n_jobs` is part of what the study depends on.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Any scikit-learn regressor. Where its random_state is None, the search sets one, the same for all trials.
+    X, y
+        The table and the target, as for the estimator's `fit`.
+    n_trials : int, default=64
+        Trials in all: with a storage that has 40 finished trials, 24 more are run.
+    space : callable or None, default=None
+        ``space(trial, context)`` uses the Optuna trial's ``suggest_float``, ``suggest_int`` and ``suggest_categorical``
+        and returns parameters to set; the `Context` tells rows and columns. None: `paper_space` for
+        `DLNRegressor.paper` and others without grown rules, `default_space` for the default model.
+    folds : int or None, default=None
+        Folds of the cross-validation; None: 4 up to 1000 rows, 3 up to 5000, then 2.
+    timeout : float or None, default=None
+        Seconds after which no trial is begun; a running one is given up as soon as can be, but the first always ends.
+    max_rows : int or None, default=None
+        Search on at most so many rows, drawn by the seed. The best model is fitted on all.
+    storage : path or None, default=None
+        A file (an Optuna journal) that keeps every finished trial. The same search, started again, goes on from there;
+        the storage of another search is refused.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds, the trials and the estimator.
+    n_jobs : int or None, default=None
+        Trials to run side by side in processes of their own; -1 means one per core. None: one, in this process; on Ray
+        as many as the cluster has processors.
+    ray : str or None, default=None
+        Run trials on a Ray cluster: "auto" or its address.
+    prune : bool, default=True
+        Give up trials that do worse than the median of those before them: after any epoch where the estimator is a
+        network alone, else after any fold.
+    verbose : int, default=0
+        1 shows the trials that are done, the best so far and the time left.
+    callbacks : list of callables or None, default=None
+        Called after every trial with its `TrialRecord`; one that returns True ends the search.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> def space(trial, context):
+    ...     return {"alpha": trial.suggest_float("alpha", 0.001, 10, log=True)}
+    >>> study = search(Ridge(), X, y, space=space, n_trials=12, random_state=0)
+    >>> study.n_trials, study.best_value < study.trials[0].value, list(study.best_params)
+    (12, True, ['alpha'])
+    >>> study.best_model.predict(X[:1]).shape
+    (1,)
+
+    """
+    optuna()
+    _check(n_trials=n_trials, folds=folds, max_rows=max_rows, timeout=timeout)
+    data.check_estimator_kind(estimator)
+    X, y_values = data.check_data(X, y)
+    space = own_space(estimator) if space is None else space
+    with quietly():
+        kept = Storage(storage)
+        seed = _seed(random_state, kept.seed())
+        digest, _ = data.describe(estimator, X, y_values)
+        X_searched, y_searched = data.thin(X, y_values, max_rows, seed)
+        _, context = data.describe(estimator, X_searched, y_searched)
+        n_folds = data.default_folds(len(y_searched)) if folds is None else folds
+        seeded = _seeded(estimator, seed)
+        job = Job(seeded, X_searched, y_searched, data.split(len(y_searched), n_folds, seed))
+        _check_space(estimator, first_draw(space, context))
+        facts = {
+            "estimator": type(estimator).__name__,
+            **_parameters(estimator),
+            "space": fingerprint(space, context),
+            "data": digest,
+            "rows": len(y_values),
+            "max_rows": None if max_rows is None or max_rows >= len(y_values) else max_rows,
+            "folds": n_folds,
+            "prune": prune,
+            "random_state": seed,
+        }
+        answers = kept.begin(facts, space, context)
+        with Progress(verbose, n_trials, timeout) as progress:
+            run = _Run(space, context, kept, answers, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
+            interrupted = run.up_to(n_trials, timeout, lambda: open_place(job, n_jobs, ray))
+    if interrupted:
+        if not any(answer.outcome.state == "complete" for answer in run.answers):
+            raise KeyboardInterrupt
+        more = "" if storage is None else ". The same search goes on from its storage"
+        message = f"the search was interrupted after {len(run.answers)} of {n_trials} trials{more}"
+        warnings.warn(message, FitInterruptedWarning, stacklevel=2)
+    return Study(seeded, X, y, run.answers, folds=n_folds, seed=seed)
+
+
+class _Run:
+    """The trials of a search as they come."""
+
+    def __init__(
+        self,
+        space: Space,
+        context: Context,
+        storage: Storage,
+        answers: list[Answer],
+        *,
+        seed: int,
+        prune: bool,
+        progress: Progress,
+        callbacks: Sequence[Callable[[TrialRecord], object]] | None,
+    ) -> None:
+        self._space, self._context, self._storage, self._seed, self._prune = space, context, storage, seed, prune
+        self._progress, self._callbacks = progress, callbacks or ()
+        self.answers = answers
+        self._open: dict[int, Question] = {}
+        self._stop = False
+
+    def up_to(self, n_trials: int, timeout: float | None, open_place: Callable[[], Place]) -> bool:
+        """Run trials until there are so many; return whether they were interrupted."""
+        for answer in self.answers:
+            self._progress.add(TrialRecord.of(answer))
+        done = {answer.question.number for answer in self.answers}
+        missing = [number for number in range(n_trials) if number not in done]
+        if not missing:
+            return False
+        end = math.inf if timeout is None else time.monotonic() + timeout
+        place: Place | None = None
+        try:
+            with sigterm_as_ctrl_c():
+                place = open_place()
+                self._progress.begin(place.n_jobs)
+                self._loop(place, missing, end)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            if place is not None:
+                place.close()
+        return False
+
+    def _loop(self, place: Place, missing: list[int], end: float) -> None:
+        lag = max(LAG, place.n_jobs)
+        while not self._stop:
+            is_over = bool(self.answers) and time.monotonic() > end
+            while missing and not is_over and len(self._open) < place.n_jobs and self._may_ask(missing[0], lag):
+                self._begin(place, missing.pop(0), lag)
+            if not self._open:
+                return
+            # The first trial is waited for, however long it takes: a search without a result is of no use.
+            finished = place.finished(end - time.monotonic() if self.answers else math.inf)
+            if finished is None:
+                return
+            number, outcome = finished
+            self._end(Answer(self._open.pop(number), outcome))
+
+    def _may_ask(self, number: int, lag: int) -> bool:
+        """Whether all trials that this one is to learn from are finished."""
+        return all(open_number > number - lag for open_number in self._open)
+
+    def _begin(self, place: Place, number: int, lag: int) -> None:
+        known = sorted(
+            (answer for answer in self.answers if answer.question.number <= number - lag),
+            key=lambda answer: answer.question.number,
+        )
+        question = ask(self._space, self._context, known, number=number, seed=self._seed)
+        twin = _twin(question, known)
+        self._open[number] = question
+        if twin is not None:
+            del self._open[number]
+            self._end(Answer(question, twin))
+            return
+        bars = Bars()
+        if self._prune:
+            outcomes = [answer.outcome for answer in known if answer.outcome.state != "failed"]
+            bars = Bars.of([outcome.curve for outcome in outcomes], [outcome.losses for outcome in outcomes])
+        place.start(Task(number, question.params, bars))
+
+    def _end(self, answer: Answer) -> None:
+        self._storage.keep(answer)
+        self.answers.append(answer)
+        record = TrialRecord.of(answer)
+        self._progress.add(record)
+        if any([callback(record) is True for callback in self._callbacks]):  # noqa: C419 (all are called)
+            self._stop = True
+
+
+def _twin(question: Question, known: Sequence[Answer]) -> Outcome | None:
+    """Return the outcome of an earlier trial with the same parameters: it would be the same again."""
+    told = _told(question.params)
+    for answer in known:
+        if answer.outcome.state != "failed" and _told(answer.question.params) == told:
+            outcome = answer.outcome
+            return Outcome(outcome.state, outcome.losses, outcome.curve, 0.0, outcome.fit_seconds, outcome.error)
+    return None
+
+
+def _told(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _text(value) for name, value in params.items()}
+
+
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that a fit depends on, in a form that a file can hold."""
+    params = estimator.get_params(deep=True)
+    return _told({name: value for name, value in sorted(params.items()) if name.split("__")[-1] not in _WAYS})
+
+
+def _text(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, (Integral, float, np.floating)):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, (*_PLAIN, float, np.generic)) for item in value):
+        return repr([item.item() if isinstance(item, np.generic) else item for item in value])
+    if hasattr(value, "get_params"):
+        return type(value).__name__  # its own parameters are told one by one
+    try:
+        return f"{type(value).__name__} {joblib.hash(value)}"
+    except Exception:  # noqa: BLE001 (whatever cannot be pickled)
+        return type(value).__name__
+
+
+def _seed(random_state: Any, kept: int | None) -> int:
+    """Return the seed of the search; without a wish, that of the search that is gone on with."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    if random_state is None and kept is not None:
+        return kept
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Return a copy of the estimator in which all that is random has a seed."""
+    seeded = clone(estimator)
+    params = seeded.get_params(deep=True)
+    open_seeds = [name for name, value in params.items() if name.split("__")[-1] == "random_state" and value is None]
+    return seeded.set_params(**dict.fromkeys(open_seeds, seed))
+
+
+def _check(*, n_trials: Any, folds: Any, max_rows: Any, timeout: Any) -> None:
+    least = {"n_trials": (n_trials, 1), "folds": (folds, 2), "max_rows": (max_rows, 2)}
+    for name, (value, smallest) in least.items():
+        if value is None and name != "n_trials":
+            continue
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < smallest:
+            message = f"{name} must be a whole number of at least {smallest}, got {value!r}"
+            raise ValueError(message)
+    if timeout is not None and not timeout > 0:
+        message = f"timeout must be a number of seconds above 0, or None, got {timeout!r}"
+        raise ValueError(message)
+
+
+def _check_space(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Refuse a space that sets what the estimator does not have, before anything is fitted."""
+    known = estimator.get_params(deep=True)
+    for name in params:
+        if name.split("__")[0] not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, sorted(known)))}"
+            message = f"the space sets {name!r}, which {type(estimator).__name__} does not have; {hint}"
+            raise ValueError(message)
