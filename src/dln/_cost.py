@@ -64,7 +64,7 @@ def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCos
     """
     if isinstance(model, Circuit):
         return circuit_cost(model, reading)
-    for inner in ("circuit_", "best_estimator_", "regressor_"):
+    for inner in ("circuit_", "best_estimator_", "regressor_", "module_"):
         if hasattr(model, inner):
             return operations(getattr(model, inner), reading)
     if hasattr(model, "steps"):

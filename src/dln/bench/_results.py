@@ -43,8 +43,8 @@ class Result:
     search_rows: int
     train_rows: int
     params: dict[str, Any]
-    #: Cross-validated mean squared error of the best trial, in the target's unit squared.
-    cv_mse: float
+    #: Cross-validated mean squared error of the best trial, in the unit of the target squared; None: no search.
+    cv_mse: float | None
     #: Of the test rows, in the target's unit.
     r2: float
     rmse: float
