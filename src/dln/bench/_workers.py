@@ -199,7 +199,8 @@ class RayCluster:
         self._attempt = ray.remote(attempt).options(
             num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": environment}
         )
-        self.n_jobs = max(1, int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call, unused-ignore])
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call, unused-ignore]
+        self.n_jobs = max(1, int(resources.get("CPU", 1)))
         self._studies, self._budget = studies, budget
         self._units: dict[Any, Unit] = {}
 

@@ -1,0 +1,255 @@
+"""``dln bench``: the paper's evaluation, its datasets and its models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from dln.cli import _options
+from dln.cli._mistakes import Mistake
+
+if TYPE_CHECKING:
+    from dln.bench._cuts import Budget
+    from dln.bench._protocol import Report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The paper's evaluation: its datasets and models, ours, and the protocol that compares them.",
+)
+
+#: The exit code of a run in which units failed.
+FAILED: Final = 1
+
+#: Packages that single models need, beyond those of the benchmark itself.
+MODEL_NEEDS: Final = {"lightgbm": ("lightgbm",), "ebm": ("interpret",), "mlp": ("torch",)}
+
+
+@app.command("run")
+def run(
+    *,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Datasets, apart by commas or given again; default: all fifteen."),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Models, or ablations (all ablations: ablations); default: all models."),
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Splits and seeds, from 0 on; default: 3.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Trials of each search; default: 16.")] = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")] = "results",
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; each uses one thread.")] = 1,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on a Ray cluster: auto, or its address.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Three small datasets, two models, one seed: does everything work?")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Cut no budgets: days instead of hours.")] = False,
+    as_json: _options.Json = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Search, fit and test each model on each dataset and seed; stop it and start it again at will.
+
+    Each finished unit is a line of results.jsonl in the folder. Processes may share the folder.
+    """
+    from dln.bench import _protocol
+    from dln.bench._download import DownloadError
+    from dln.bench._results import ResultFileError
+    from dln.bench.datasets import DatasetError
+    from dln.cli._bench_progress import Watch
+
+    if quick and full:
+        message = "--quick and --full exclude each other: give one of them"
+        raise Mistake(message)
+    budget: Budget = "quick" if quick else "full" if full else "cut"
+    try:
+        chosen = _datasets(datasets, quick=quick)
+        wanted = _models(models, quick=quick)
+        n_seeds = seeds or (1 if quick else 3)
+        n_trials = trials or (_protocol.QUICK_TRIALS if quick else 16)
+        units = _protocol.units_of(chosen, wanted, seeds=n_seeds, trials=n_trials)
+        _check_extras(wanted)
+        _fetch(chosen, quiet=quiet or as_json)
+        if not (quiet or as_json):
+            _tell_plan(chosen, wanted, budget, n_units=len(units))
+        with Watch(out, units, jobs=jobs, silent=quiet or as_json) as watch:
+            report = _protocol.run(
+                out,
+                datasets=chosen,
+                models=wanted,
+                seeds=n_seeds,
+                trials=n_trials,
+                jobs=jobs,
+                ray=ray,
+                budget=budget,
+                tell=watch.tell,
+            )
+    except (DatasetError, DownloadError, _protocol.RunError, ResultFileError) as error:
+        raise Mistake(str(error)) from None
+    except NotADirectoryError as error:
+        message = f"--out must be a folder, got {out!r}: {error.strerror}"
+        raise Mistake(message) from None
+    except FileExistsError:
+        message = f"--out must be a folder, but {out!r} is a file: give another name"
+        raise Mistake(message) from None
+    _tell_report(out, report, as_json=as_json, quiet=quiet)
+    if report.failures:
+        raise typer.Exit(FAILED)
+
+
+@app.command("list")
+def list_all(*, as_json: _options.Json = False) -> None:
+    """List the datasets, with rows, columns and licence, and the models."""
+    from rich.table import Table
+
+    from dln.bench import datasets as library
+    from dln.bench._cuts import cut_of
+    from dln.bench._names import ABLATIONS, MODELS
+    from dln.cli._terminal import print_json, show, thousands
+
+    known = {name: library.facts(name) for name in library.names()}
+    if as_json:
+        print_json(
+            {
+                "datasets": [
+                    {
+                        "name": name,
+                        "title": fact.title,
+                        "rows": fact.expected_rows,
+                        "numbers": len(fact.continuous),
+                        "categories": len(fact.categorical),
+                        "target": fact.target,
+                        "origin": fact.origin,
+                        "licence": fact.licence,
+                    }
+                    for name, fact in known.items()
+                ],
+                "models": [{"name": name, "title": title} for name, title in MODELS.items()],
+                "ablations": [{"name": name, "title": title} for name, title in ABLATIONS.items()],
+            }
+        )
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("dataset", "rows", "numbers", "categories", "target", "licence", "origin"):
+        table.add_column(heading, justify="right" if heading in {"rows", "numbers", "categories"} else "left")
+    for name, fact in known.items():
+        counts = (thousands(fact.expected_rows), str(len(fact.continuous)), str(len(fact.categorical)))
+        table.add_row(name, *counts, fact.target, fact.licence, fact.origin)
+    models = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("model", "title", "what is cut unless --full"):
+        models.add_column(heading)
+    for name, title in (*MODELS.items(), *ABLATIONS.items()):
+        models.add_row(name, title, str(cut_of(name, "cut")) or "nothing")
+    show(table, "", models)
+
+
+# --- what is asked for ------------------------------------------------------------------------------------------------
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(name.strip() for text in given for name in text.split(",") if name.strip()))
+
+
+def _datasets(given: list[str] | None, *, quick: bool) -> list[str]:
+    from dln.bench import datasets as library
+    from dln.bench._protocol import QUICK_DATASETS
+
+    if given is not None:
+        return _names(given) or library.names()
+    return list(QUICK_DATASETS) if quick else library.names()
+
+
+def _models(given: list[str] | None, *, quick: bool) -> list[str]:
+    from dln.bench._names import ABLATIONS, MODELS
+    from dln.bench._protocol import QUICK_MODELS
+
+    if given is None:
+        return list(QUICK_MODELS if quick else MODELS)
+    found: list[str] = []
+    for name in _names(given):
+        found += ABLATIONS if name == "ablations" else [name]
+    return list(dict.fromkeys(found)) or list(MODELS)
+
+
+def _check_extras(models: Iterable[str]) -> None:
+    """Say what is not installed before anything is run."""
+    from importlib.util import find_spec
+
+    from dln import MissingExtraError
+
+    needed = {"dln bench": ("pandas", "optuna")} | {
+        f"the model {model!r}": MODEL_NEEDS[model] for model in models if model in MODEL_NEEDS
+    }
+    for feature, packages in needed.items():
+        for package in packages:
+            if find_spec(package) is None:
+                raise MissingExtraError(feature, "bench", {"interpret": "interpret-core"}.get(package, package))
+
+
+def _fetch(names: Iterable[str], *, quiet: bool) -> None:
+    """Download the datasets that are not here, with a bar for each."""
+    from dln.bench import datasets as library
+
+    if library.HOME in os.environ:
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from dln.cli._terminal import console
+
+    bar = Progress(
+        TextColumn("downloading {task.description}"),
+        BarColumn(bar_width=20),
+        DownloadColumn(),
+        console=console(stderr=True),
+        disable=quiet,
+        transient=True,
+    )
+    with bar:
+        for name in names:
+            task = bar.add_task(name, total=library.facts(name).bytes, visible=False)
+
+            def progress(there: int, expected: int, task: int = task) -> None:
+                bar.update(task, completed=there, total=expected or None, visible=True)  # type: ignore[arg-type]
+
+            library.path(name, progress=progress)
+            bar.update(task, visible=False)
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _tell_plan(datasets: list[str], models: list[str], budget: Budget, *, n_units: int) -> None:
+    from dln.bench._cuts import cut_of
+    from dln.cli._terminal import console, facts
+
+    talk = console(stderr=True)
+    talk.print(f"{n_units} units of work: {len(datasets)} datasets, {len(models)} models")
+    cuts = [(model, text) for model in models if (text := str(cut_of(model, budget)))]
+    if cuts:
+        talk.print("Budgets that are cut" + (":" if budget == "quick" else " (--full cuts none):"))
+        talk.print(facts(cuts))
+
+
+def _tell_report(out: str, report: Report, *, as_json: bool, quiet: bool) -> None:
+    from dln.cli._terminal import console, print_json, show
+
+    if as_json:
+        print_json(
+            {
+                "out": out,
+                "results": len(report.results),
+                "failures": [
+                    {"dataset": d.unit.dataset, "model": d.unit.model, "seed": d.unit.seed, "error": d.error}
+                    for d in report.failures
+                ],
+            }
+        )
+    elif not quiet:
+        show(f"{len(report.results)} results in {out}. What to do next:")
+        show(f"  dln bench report {out}")
+    for failure in report.failures:
+        console(stderr=True).print(f"failed: {failure.unit}: {failure.error}")
