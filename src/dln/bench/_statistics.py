@@ -45,8 +45,8 @@ def spread(values: Sequence[float]) -> Spread:
 def mean(values: Sequence[float]) -> float:
     """Return the mean, added up exactly.
 
-    >>> mean([0.1, 0.2, 0.3])
-    0.2
+    >>> mean([1e16, 1.0, -1e16, 1.0])
+    0.5
     """
     return math.fsum(values) / len(values)
 
