@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from dln.cli import _options
+from dln.cli import _bench_report, _options
 from dln.cli._mistakes import Mistake
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="The paper's evaluation: its datasets and models, ours, and the protocol that compares them.",
 )
+
+app.command("report")(_bench_report.report)
 
 #: The exit code of a run in which units failed.
 FAILED: Final = 1
