@@ -20,7 +20,7 @@ from dln._errors import FitInterruptedWarning
 from dln.training._signals import sigterm_as_ctrl_c
 from dln.tune import _data as data
 from dln.tune._optuna import Answer, Question, ask, fingerprint, first_draw, optuna, quietly
-from dln.tune._places import Place, open_place
+from dln.tune._places import Place, check_place, open_place
 from dln.tune._progress import Progress
 from dln.tune._prune import Bars
 from dln.tune._space import Context, Space, own_space
@@ -119,6 +119,7 @@ def search(
     """
     optuna()
     _check(n_trials=n_trials, folds=folds, max_rows=max_rows, timeout=timeout)
+    check_place(n_jobs, ray)
     data.check_estimator_kind(estimator)
     X, y_values = data.check_data(X, y)
     space = own_space(estimator) if space is None else space
