@@ -230,7 +230,7 @@ def correlations(comparison: Comparison) -> Figure | None:
         panels.append(
             (f"the paper, {_paper.TABLE_TRIALS} trials", [title(model) for model in ten], _correlation(blocks))
         )
-    lowest = min(float(np.nanmin(matrix)) for *_, matrix in panels)
+    lowest = min((float(value) for *_, matrix in panels for value in matrix[np.isfinite(matrix)]), default=0.9)
     floor = math.floor(10 * min(lowest, 0.9)) / 10
     sizes = [len(names) for _, names, _ in panels]
     with canvas(2.4 + 0.42 * sum(sizes) + 1.3 * (len(panels) - 1), 1.5 + 0.42 * max(sizes)) as figure:

@@ -19,8 +19,8 @@ DRAWN: Final = {"insurance": 0.866, "estate": 0.758, "yacht": 0.997}
 _MODELS: Final = ("dln-paper", "dln")
 #: Rules that a person follows in one picture.
 MAX_RULES: Final = 8
-#: Epochs that the fit takes at most.
-_MAX_EPOCHS: Final = 1000
+#: Characters of another library's message that a sentence quotes.
+_QUOTED: Final = 160
 
 Say = Callable[[str], None]
 
@@ -43,7 +43,9 @@ def decision_pictures(results: Sequence[Result], say: Say) -> tuple[list[Figure]
         try:
             figures.append(_picture(chosen, paper))
         except (ImportError, OSError, ValueError, TypeError) as error:
-            sentences.append(f"{dataset}: no picture: {' '.join(str(error).split())}")
+            reason = " ".join(str(error).split()).removeprefix(f"{dataset}: ")
+            reason = reason if len(reason) <= _QUOTED else f"{reason[:_QUOTED]}…"
+            sentences.append(f"{dataset}: no picture: {reason}")
     return figures, sentences
 
 
@@ -75,8 +77,6 @@ def _picture(result: Result, paper: float) -> Figure:
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=result.seed)
     model = find(result.model).make(datasets.facts(result.dataset), result.seed)
     model.set_params(**inner_params(result.model, result.params))
-    if result.model == "dln-paper":
-        model.set_params(**inner_params(result.model, {"max_epochs": _MAX_EPOCHS}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X_train, y_train)
