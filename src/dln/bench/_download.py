@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from dln._atomic import write_atomically
 
@@ -47,8 +47,9 @@ class DownloadError(OSError):
 class Source:
     """A file's public home, and how the file there differs from the one that is kept.
 
-    `header`: "own" names the columns as we do, "ours" is a first line to be replaced by `columns`, "none" is missing.
-    `added`: values to append to the rows of each path, where several files are joined.
+    `columns`: the header of the file that is kept, where the file there has another or none. `rewritten`: numbers are
+    written anew, since the file there writes 97 as "97.00" and "97.". `added`: values to append to the rows of each
+    path, where several files are joined.
     """
 
     repository: str
@@ -56,7 +57,7 @@ class Source:
     paths: list[str]
     separator: str = ","
     workbook: bool = False
-    header: Literal["own", "ours", "none"] = "own"
+    rewritten: bool = False
     columns: list[str] = field(default_factory=list)
     added: list[list[str]] = field(default_factory=list)
 

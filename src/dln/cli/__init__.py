@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dln.cli import _bench, _demo, _explain, _fit, _plot, _predict, _show
+from dln.cli import _bench, _demo, _explain, _fit, _plot, _predict, _show, _tune
 from dln.cli._mistakes import BAD_INPUT, Mistake
 
 __all__ = ["app", "main"]
@@ -117,6 +117,7 @@ app.command("predict")(_predict.predict)
 app.command("show")(_show.show_model)
 app.command("explain")(_explain.explain)
 app.command("plot")(_plot.plot)
+app.command("tune")(_tune.tune)
 app.command("demo")(_demo.demo)
 app.add_typer(_bench.app, name="bench")
 
