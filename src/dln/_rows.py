@@ -16,6 +16,7 @@ import numpy.typing as npt
 from numba import njit, uint64
 
 from dln._circuit import Values
+from dln._table import read_together
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
@@ -23,6 +24,9 @@ Hashes = npt.NDArray[np.uint64]
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.
 CHUNK: Final = 8192
+
+#: Rows that are sorted at once, about: few enough for their hashes to stay in the cache.
+SORTED_AT_ONCE: Final = 4096
 
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).
 SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
@@ -32,11 +36,16 @@ SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
 class CanonicalRows:
     """One row of the given table for each distinct row, and their added weights.
 
-    `index`: ``(n_distinct,) intp``, `weight`: ``(n_distinct,) float64``, above zero.
+    `index`: ``(n_distinct,) intp``, `weight`: ``(n_distinct,) float64``, above zero; a weight that all rows share may
+    take no memory, and be read-only.
     """
 
     index: npt.NDArray[np.intp]
     weight: Floats
+
+    def sample(self, n: int) -> CanonicalRows:
+        """Return n of the rows, or all if there are fewer: their order is as good as drawn by lot."""
+        return CanonicalRows(self.index[:n].copy(), self.weight[:n].copy())
 
 
 def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
@@ -49,13 +58,11 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     """
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = _hashes([*values, y])
-    if weight is None or weight.all():
-        order = np.argsort(first)
-    else:
-        kept = np.flatnonzero(weight)
-        order = kept[np.argsort(first[kept])]
-    first = first[order]
+    first, second = _hashes(values, y)
+    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
+    order, first = _sorted(first) if kept is None else _sorted(first[kept])
+    if kept is not None:
+        order = kept[order]
     same = first[1:] == first[:-1]
     # Rows whose first hashes differ are in order now. The others, nearly always repeated rows, are ordered by the
     # second hash, and then by weight so that merged weights are added up in an order of their own.
@@ -68,10 +75,52 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     repeats = np.flatnonzero(same)
     same[repeats] = second[order[repeats]] == second[order[repeats + 1]]
     del first, second  # the largest arrays here: tables are large
+    if not same.any():
+        return CanonicalRows(order, _ones(len(order)) if weight is None else weight[order])
     starts = np.flatnonzero(np.insert(~same, 0, True))
     if weight is None:
         return CanonicalRows(order[starts], np.diff(starts, append=len(order)).astype(np.float64))
     return CanonicalRows(order[starts], np.add.reduceat(weight[order], starts))
+
+
+def _ones(n: int) -> Floats:
+    """Return n ones that take no memory."""
+    return np.broadcast_to(np.float64(1.0), n)
+
+
+def _sorted(hashes: Hashes) -> tuple[npt.NDArray[np.intp], Hashes]:
+    """Return the order that sorts hashes, and the sorted hashes, in a time that grows as their number does.
+
+    Hashes are even, so their first digits part them into pieces of about the same size.
+    """
+    digits = max(0, (len(hashes) // SORTED_AT_ONCE).bit_length())
+    if not digits:
+        order = np.argsort(hashes)
+        return order, hashes[order]
+    order, parted = np.empty(len(hashes), dtype=np.intp), np.empty_like(hashes)
+    ends = _part(hashes, digits, order, parted)
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        piece, place = parted[start:end], order[start:end]
+        by_hash = np.argsort(piece)
+        parted[start:end], order[start:end] = piece[by_hash], place[by_hash]
+    return order, parted
+
+
+@njit(nogil=True, cache=True)
+def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hashes) -> npt.NDArray[np.intp]:
+    """Write hashes and their places in the order of their first binary digits; return where each piece ends."""
+    shift = uint64(64 - digits)
+    ends = np.zeros((1 << digits) + 1, dtype=np.intp)
+    for i in range(len(hashes)):
+        ends[np.intp(hashes[i] >> shift) + 1] += 1
+    for before in range(len(ends) - 1):
+        ends[before + 1] += ends[before]
+    for i in range(len(hashes)):
+        piece = np.intp(hashes[i] >> shift)
+        place = ends[piece]
+        order[place], parted[place] = i, hashes[i]
+        ends[piece] = place + 1
+    return ends[:-1]
 
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
@@ -106,29 +155,45 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     """
     shares = np.asarray(q, dtype=np.float64)
     counts = ~np.isnan(values) & (weight > 0)
-    values, weight = values[counts], weight[counts]
+    if not counts.all():
+        values, weight = values[counts], weight[counts]
     if not len(values):
         return np.full(shares.shape, np.nan)
-    if np.all(weight == 1):  # a sort alone is many times faster than a sort of indices
-        values = np.sort(values)
+    if np.all(weight == 1):  # no index is needed, which is many times faster
         place = np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)
+        found = _at_ranks(values, place.ravel()).reshape(place.shape)
     else:
         order = np.argsort(values, kind="stable")
         values, reached = values[order], np.cumsum(weight[order])
-        place = np.searchsorted(reached, shares * reached[-1], side="left")
-    found: Floats = values[place].astype(np.float64)
-    return found + 0.0  # of 0.0 and -0.0, which are equal, always the former
+        found = values[np.searchsorted(reached, shares * reached[-1], side="left")]
+    return np.asarray(found.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
-def _hashes(columns: Sequence[Values]) -> tuple[Hashes, Hashes]:
+def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
+    """Return what stands at the given places of the sorted values: a few are found faster than all are sorted."""
+    ends = {0: values.min(), len(values) - 1: values.max()}
+    parted, start = values.copy(), 0
+    for rank in np.unique(ranks):
+        if rank not in ends:  # one at a time: for several, numpy has no vector instructions
+            parted[start:].partition(rank - start)
+            start = rank
+    return np.array([ends.get(rank, parted[rank]) for rank in ranks], dtype=values.dtype)
+
+
+def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
-    n_rows = len(columns[0])
-    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
-    for start in range(0, n_rows, CHUNK):
+    first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
+    for group in read_together(values):
+        _add_columns([column for _, column in group], first, second)
+    _add_columns([y], first, second)
+    return first, second
+
+
+def _add_columns(columns: Sequence[Values], first: Hashes, second: Hashes) -> None:
+    for start in range(0, len(first), CHUNK):
         for column in columns:
             piece = np.array(column[start : start + CHUNK], dtype=np.float64)  # a copy: one type for the kernel
             _add_column(piece, first[start : start + CHUNK], second[start : start + CHUNK])
-    return first, second
 
 
 @njit(nogil=True, cache=True)

@@ -2,16 +2,20 @@
 
 `learn_table` is for fit: it decides which columns are numbers and which are categories, and learns the categories.
 `read_table` is for predict: it reads the same columns again. Both check what they read; a mistake gets one sentence.
+
+Tables may be large. Columns are views of X where they can be; of a large X, those that cannot are not kept but read
+again whenever they are asked for, and `read_batches` takes some rows at a time.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Final, TypeAlias, cast
+from functools import partial
+from typing import Any, Final, TypeAlias, cast, overload
 
 import narwhals as nw
 import numpy as np
@@ -37,6 +41,66 @@ CATEGORY_TYPES: Final = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
 #: How many names scikit-learn lists before it says "...".
 LISTED: Final = 5
 
+#: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
+LARGE: Final = 50_000
+
+#: Rows that are read at once for prediction, and looked through at once for infinity.
+BATCH: Final = 1 << 18
+CHUNK: Final = 8192
+
+#: Converted columns that are in memory at the same time.
+CONVERTED_AT_ONCE: Final = 4
+
+
+class Columns(Sequence[Values]):
+    """The values of columns, some of them read anew each time they are asked for: a conversion of all would be large.
+
+    >>> columns = Columns([np.zeros(2), lambda: np.ones(2)])
+    >>> columns[1], columns.is_read_anew(0), columns.is_read_anew(1)
+    (array([1., 1.]), False, True)
+    """
+
+    def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
+        self._columns = tuple(columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @overload
+    def __getitem__(self, place: int) -> Values: ...
+    @overload
+    def __getitem__(self, place: slice) -> Columns: ...
+    def __getitem__(self, place: int | slice) -> Values | Columns:
+        if isinstance(place, slice):
+            return Columns(self._columns[place])
+        column = self._columns[place]
+        return column() if callable(column) else column
+
+    def is_read_anew(self, place: int) -> bool:
+        """Whether a column is not in memory before it is asked for."""
+        return callable(self._columns[place])
+
+
+def read_together(
+    values: Sequence[Values], places: Iterable[int] | None = None, most: int | None = None
+) -> Iterator[list[tuple[int, Values]]]:
+    """Yield columns with their places, in order, in groups that are read row by row: at most so many, if given.
+
+    All columns that are in memory make one group, for those of an array that is stored row by row come into the cache
+    together. Of columns that are read anew there are few in a group.
+    """
+    group: list[tuple[int, Values]] = []
+    n_anew = 0
+    for j in range(len(values)) if places is None else places:
+        anew = isinstance(values, Columns) and values.is_read_anew(j)
+        if group and (len(group) == most or n_anew + anew > CONVERTED_AT_ONCE):
+            yield group
+            group, n_anew = [], 0  # a new list: whoever keeps the old one keeps its columns
+        group.append((j, values[j]))
+        n_anew += anew
+    if group:
+        yield group
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -47,7 +111,7 @@ class Table:
     """
 
     columns: tuple[Column, ...]
-    values: tuple[Values, ...]
+    values: Sequence[Values]
     n_rows: int
 
 
@@ -68,7 +132,8 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype", feature_names:
     names = source.names if source.names is not None else _array_names(source.n_columns, feature_names)
     chosen = _chosen(categorical_features, names)
     columns: list[Column] = []
-    values: list[Values] = []
+    values: list[Values | Callable[[], Values]] = []
+    is_finite = source.is_finite()
     for j, name in enumerate(names):
         raw = source.column(j)
         if _is_category(raw, name) if chosen is None else j in chosen:
@@ -78,8 +143,12 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype", feature_names:
             values.append(_recode(codes, distinct, categories))
         else:
             columns.append(Column(_text(name, "a column's name")))
-            values.append(_numbers(raw, name))
-    return Table(tuple(columns), tuple(values), source.n_rows)
+            numbers_ = _numbers(raw, name, is_finite=is_finite)
+            values.append(numbers_ if _is_view(numbers_, source, j, name) else partial(source.numbers, j, name))
+            del numbers_
+    if any(callable(column) for column in values):
+        return Table(tuple(columns), Columns(values), source.n_rows)
+    return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)
 
 
 def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Table:
@@ -92,16 +161,35 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     (array([1.]), array([-2], dtype=int32))
     """
     source = _open(X)
+    return _read(source, _places(source, columns), columns, only)
+
+
+def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
+    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted.
+
+    >>> X = np.arange(2 * BATCH).reshape(-1, 1)
+    >>> [table.n_rows for table in read_batches(X, (Column("x0"),))] == [BATCH, BATCH]
+    True
+    """
+    source = _open(X)
     places = _places(source, columns)
+    if source.n_rows <= BATCH or source.is_plain():
+        yield _read(source, places, columns, only)
+        return
+    for start in range(0, source.n_rows, BATCH):
+        yield _read(source.part(start, min(start + BATCH, source.n_rows)), places, columns, only)
+
+
+def _read(source: _Source, places: Sequence[int], columns: tuple[Column, ...], only: Collection[int] | None) -> Table:
     values: list[Values] = []
     for j, (column, place) in enumerate(zip(columns, places, strict=True)):
         if only is not None and j not in only:
             unread = np.float32(np.nan) if column.categories is None else np.int32(MISSING)
             values.append(np.broadcast_to(unread, source.n_rows))
         elif column.categories is None:
-            values.append(_numbers(source.column(place), column.name))
+            values.append(_numbers(source.column(place), column.name, first_row=source.first_row))
         else:
-            codes, distinct = _distinct(source.column(place), column.name)
+            codes, distinct = _distinct(source.column(place), column.name, source.first_row)
             values.append(_recode(codes, distinct, column.categories))
     return Table(columns, tuple(values), source.n_rows)
 
@@ -117,9 +205,30 @@ class _Source:
     names: tuple[str, ...] | None
     n_rows: int
     n_columns: int
+    first_row: int = 0
+    """Of the X that this is a part of."""
 
     def column(self, j: int) -> Raw:
         return self.data[:, j]
+
+    def numbers(self, j: int, name: str) -> Values:
+        """Return a number column that has been read and checked before."""
+        return _numbers(self.column(j), name, is_finite=True)
+
+    def part(self, start: int, stop: int) -> _Source:
+        """Return some of the rows."""
+        return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
+
+    def is_plain(self) -> bool:
+        """Whether the columns are views of an array of numbers."""
+        return isinstance(self.data, np.ndarray) and _is_plain(self.data)
+
+    def is_finite(self) -> bool:
+        """Whether this is an array of numbers and none is infinite: found faster row by row than column by column."""
+        if not isinstance(self.data, np.ndarray) or not _is_plain(self.data) or not self.data.flags.c_contiguous:
+            return False
+        chunk = max(1, CHUNK * 16 // self.n_columns)
+        return not any(np.isinf(self.data[start : start + chunk]).any() for start in range(0, self.n_rows, chunk))
 
 
 def _open(X: Any) -> _Source:
@@ -251,7 +360,7 @@ def _complex(name: str, what: str) -> ValueError:
     return ValueError(f"Complex data not supported: column {name!r} must hold real numbers, but it holds {what}")
 
 
-def _object_kinds(array: npt.NDArray[Any], name: str) -> set[str]:
+def _object_kinds(array: npt.NDArray[Any], name: str, first_row: int = 0) -> set[str]:
     """Return which of Booleans, numbers and text an object column holds."""
     kinds: set[str] = set()
     for kind in set(map(type, array)):
@@ -264,7 +373,7 @@ def _object_kinds(array: npt.NDArray[Any], name: str) -> set[str]:
         elif issubclass(kind, numbers.Complex):
             raise _complex(name, kind.__name__)
         elif not _is_missing_type(kind):
-            row = next(i for i, value in enumerate(array) if type(value) is kind)
+            row = first_row + next(i for i, value in enumerate(array) if type(value) is kind)
             # "argument must be a string or a number" is what scikit-learn's checks look for.
             message = (
                 f"column {name!r}, row {row}: argument must be a string or a number, not {kind.__name__!r}; convert it "
@@ -282,7 +391,7 @@ def _is_missing_type(kind: type) -> bool:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _numbers(raw: Raw, name: str) -> Values:
+def _numbers(raw: Raw, name: str, *, is_finite: bool = False, first_row: int = 0) -> Values:
     """Return a number column, ``(n_rows,) float32 or float64``: a view if X holds such floats already."""
     if isinstance(raw, nw.Series):
         if isinstance(raw.dtype, (nw.String, nw.Categorical, nw.Enum)):
@@ -291,21 +400,34 @@ def _numbers(raw: Raw, name: str) -> Values:
             return np.full(len(raw), np.nan)
         raw = _array(raw, name)
     if raw.dtype.kind == "O":
-        raw = _object_numbers(raw, name)
+        raw = _object_numbers(raw, name, first_row)
     elif raw.dtype.kind == "c":
         raise _complex(name, str(raw.dtype))
     elif raw.dtype.kind in "UT":
         raise _not_numbers(name, "text")
     elif raw.dtype.kind not in "fiub":
         raise _wrong_type(name, f"{raw.dtype}")
-    plain = raw.dtype in (np.float32, np.float64) and raw.dtype.isnative
-    values = raw if plain else raw.astype(np.float64)
-    _check_finite(values, name)
+    values = raw if _is_plain(raw) else raw.astype(np.float64)
+    if not is_finite:
+        _check_finite(values, name, first_row)
     return values
 
 
-def _object_numbers(array: npt.NDArray[Any], name: str) -> Values:
-    if "text" in _object_kinds(array, name):
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    return array.dtype in (np.float32, np.float64) and array.dtype.isnative
+
+
+def _is_view(values: Values, source: _Source, j: int, name: str) -> bool:
+    """Whether a number column takes no memory of its own, or had better be kept: few rows, or objects to convert."""
+    raw = source.column(j)
+    is_object = isinstance(raw.dtype, nw.Object) if isinstance(raw, nw.Series) else raw.dtype.kind == "O"
+    if source.n_rows < LARGE or source.is_plain() or is_object:
+        return True
+    return np.may_share_memory(values, source.numbers(j, name))
+
+
+def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Values:
+    if "text" in _object_kinds(array, name, first_row):
         raise _not_numbers(name, "text")
     try:
         return np.array([math.nan if _is_missing_type(type(value)) else float(value) for value in array])
@@ -321,12 +443,12 @@ def _not_numbers(name: str, what: str) -> ValueError:
     )
 
 
-def _check_finite(values: Values, name: str) -> None:
+def _check_finite(values: Values, name: str, first_row: int = 0) -> None:
     infinite = np.isinf(values)
     if infinite.any():
         message = (
-            f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row {infinite.argmax()} "
-            "holds inf; replace it by NaN or a large number"
+            f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
+            f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"
         )
         raise ValueError(message)
 
@@ -334,7 +456,7 @@ def _check_finite(values: Values, name: str) -> None:
 # --- categories -------------------------------------------------------------------------------------------------------
 
 
-def _distinct(raw: Raw, name: str) -> tuple[Codes, list[Category]]:
+def _distinct(raw: Raw, name: str, first_row: int = 0) -> tuple[Codes, list[Category]]:
     """Return the distinct values of a column, and for each row its place among them or `MISSING`."""
     if isinstance(raw, nw.Series):
         if isinstance(raw.dtype, CATEGORY_TYPES):
@@ -343,12 +465,12 @@ def _distinct(raw: Raw, name: str) -> tuple[Codes, list[Category]]:
     if raw.dtype.kind == "T":
         raw = raw.astype(object)
     if raw.dtype.kind == "O":
-        _object_kinds(raw, name)
+        _object_kinds(raw, name, first_row)
         place: dict[tuple[int, Category], int] = {}
         codes = [MISSING if value is None else place.setdefault(_key(value), len(place)) for value in map(_plain, raw)]
         return np.array(codes, dtype=np.int32), [value for _, value in place]
     if raw.dtype.kind not in "Ub":
-        raw = _numbers(raw, name) if raw.dtype.kind not in "iu" else raw
+        raw = _numbers(raw, name, first_row=first_row) if raw.dtype.kind not in "iu" else raw
     known = raw == raw  # noqa: PLR0124 — all but NaN
     values, inverse = np.unique(raw[known], return_inverse=True)
     codes_of_rows = np.full(len(raw), MISSING, dtype=np.int32)
