@@ -9,7 +9,7 @@ import pytest
 
 from dln._network import Network, build_network
 from dln.training._kernels import Data
-from dln.training._loop import TrainingState, split_off, train
+from dln.training._loop import TrainingState, split_off, take, train
 from dln.training._schedules import learning_rate_at, temperature_at
 from test_discretize import PLAN
 
@@ -43,8 +43,8 @@ def test_training_lowers_the_loss():
 def test_the_best_epoch_is_that_of_the_lowest_validation_loss():
     """The network returned is the one of the epoch with the lowest validation loss."""
     network, data = problem()
-    data, validation = split_off(data, np.arange(0, 90, 4))
-    trained = train(network, data, validation, replace(PLAN, max_epochs=30), seed=0)
+    split = split_off(data, np.arange(0, 90, 4))
+    trained = train(network, split.data, split.validation, replace(PLAN, max_epochs=30), seed=0, rows=split.rows)
     losses = [e.validation_loss for e in trained.epochs]
     assert trained.best_epoch == int(np.argmin(losses)) + 1
     assert [e.is_best for e in trained.epochs][trained.best_epoch - 1]
@@ -53,9 +53,37 @@ def test_the_best_epoch_is_that_of_the_lowest_validation_loss():
 def test_early_stopping_waits_and_stops():
     """Training ends after as many epochs without a better one as the plan says."""
     network, data = problem()
-    data, validation = split_off(data, np.arange(0, 90, 4))
-    trained = train(network, data, validation, replace(PLAN, max_epochs=500, patience=5), seed=0)
+    split = split_off(data, np.arange(0, 90, 4))
+    plan = replace(PLAN, max_epochs=500, patience=5)
+    trained = train(network, split.data, split.validation, plan, seed=0, rows=split.rows)
     assert len(trained.epochs) == trained.best_epoch + 5
+
+
+@pytest.mark.parametrize("validated", [True, False])
+def test_rows_set_aside_are_as_good_as_taken_out(validated):
+    """Training on some rows of the data where they are gives the same bits as training on a copy of them."""
+    network, data = problem()
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(data.target)).astype(np.float32)
+    data = data._replace(weight=weight)
+    aside = np.arange(0, 90, 4)
+    split = split_off(data, aside)
+    validation = split.validation if validated else None
+    plan = replace(PLAN, max_epochs=5)
+    there = train(network, split.data, validation, plan, seed=0, rows=split.rows)
+    copied = train(network, take(data, np.delete(np.arange(90), aside)), validation, plan, seed=0)
+    assert there.epochs == copied.epochs
+    np.testing.assert_array_equal(there.network.parameters.flat, copied.network.parameters.flat)
+
+
+def test_rows_set_aside_have_weights_of_their_own():
+    """Weights of the rows to train on have mean one, and so have those of the rows set aside; no row is in both."""
+    _, data = problem()
+    data = data._replace(weight=np.random.default_rng(1).uniform(0.1, 3.0, len(data.target)).astype(np.float32))
+    split = split_off(data, np.arange(0, 90, 4))
+    assert split.data.weight[split.rows].mean() == pytest.approx(1.0, abs=1e-6)
+    assert split.validation.weight.mean() == pytest.approx(1.0, abs=1e-6)
+    assert split.rows.tolist() == [i for i in range(90) if i % 4]
+    assert split.data.numbers is data.numbers
 
 
 def test_training_goes_on_from_a_state_as_if_never_interrupted():

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from dln._builder import CircuitBuilder, Signal, add_circuit
 from dln._circuit import Circuit, Values
-from dln._discretize import Cutter, Target, discretize, tree_signal
+from dln._discretize import Cutter, Target, discretize, tree_cuts, tree_signal
 from dln._encoding import Encoder
 from dln._frontier import find_frontier
 from dln._rows import CanonicalRows
@@ -107,8 +107,8 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     builder, signals = pool(encoder.columns, circuits)
     if recipe.refit is None:
         return _mean_of(circuits, builder, target)
-    sample = training.rows.index[:MAX_ROWS]
-    weight = training.rows.weight[:MAX_ROWS]
+    rows = training.rows.sample(MAX_ROWS)
+    sample, weight = rows.index, rows.weight
     standard = target.standardise(training.y[sample])
     fires = _fires(builder, signals, training.values, sample, target)
     grown, inputs, goal = _grow(training, recipe, standard, sample, weight, progress)
@@ -128,6 +128,7 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     intercept, weights = solve_weights(final, goal, weight, loss=recipe.loss, quantile=recipe.quantile)
     cutter = Cutter(builder, encoder, training.values, training.rows.index)
     bits = [builder.literal(literal) for literal in encoder.bits]
+    cutter.look_up(cut for rule in rules for cut in tree_cuts(rule, inputs.cutoffs))
     all_signals = [signals[k] for k in own] + [tree_signal(rule, inputs.cutoffs, bits, cutter) for rule in rules]
     return builder.circuit(
         target.mean + target.spread * intercept,

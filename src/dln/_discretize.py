@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,51 +113,85 @@ def open_links(sum_logits: npt.NDArray[np.float32], temperature: float, sum_thre
     return is_open
 
 
+class Cut(NamedTuple):
+    """A place between the values of a scaled column: above a cut-off, or at it too."""
+
+    k: int
+    cutoff: float
+    or_equal: bool = False
+
+
 class Cutter:
     """Turns places between scaled values into literals with cut-offs in the user's units."""
 
     def __init__(
         self, builder: CircuitBuilder, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]
     ) -> None:
-        self.builder, self._encoder, self._values, self._rows = builder, encoder, values, rows
-        self._known: dict[int, tuple[npt.NDArray[np.float64], npt.NDArray[np.float32], Signal]] = {}
+        self.builder, self._encoder, self._values = builder, encoder, values
+        # What numbers there are does not depend on the order of rows, and columns are read faster from top to bottom.
+        self._rows = None if len(rows) == len(values[0]) else np.sort(rows)
+        self._found: dict[Cut, Above | Signal] = {}
 
-    def above(self, k: int, cutoff: float, *, or_equal: bool = False) -> Signal:
-        """Return the signal of "scaled column k is above (or at) the cut-off" on the training rows.
+    def look_up(self, cuts: Iterable[Cut]) -> None:
+        """Find the cut-offs of many places at once: a column's numbers are sorted once, and forgotten.
 
-        Where that holds for all known numbers, the rest is missing; where it holds for none, it is never.
+        Above a place below all known numbers is what is not missing; above one that no number is above is nothing.
         """
-        known, encoded, missing = self._column(k)
-        n_below = int(np.searchsorted(encoded, cutoff, "left" if or_equal else "right"))
-        if n_below == 0:
-            return TRUE_SIGNAL if cutoff < ENCODED_MISSING else ~missing
-        if n_below == len(known):
-            return FALSE_SIGNAL
-        shortest = shortest_between(float(known[n_below - 1]), float(known[n_below]))
-        return self.builder.literal(Above(self._encoder.scaled[k].column, shortest))
-
-    def _column(self, k: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float32], Signal]:
-        """Return the distinct known numbers of a scaled column, the same scaled, and the signal of "is missing"."""
-        if k not in self._known:
+        for k, of_column in itertools.groupby(sorted(set(cuts) - self._found.keys()), key=lambda cut: cut.k):
             scaled = self._encoder.scaled[k]
-            known = np.unique(self._values[scaled.column][self._rows])
-            has_missing = bool(np.isnan(known[-1]))
-            known = known[~np.isnan(known)]
+            known, has_missing = self._known(scaled.column)
             missing = self.builder.literal(IsMissing(scaled.column)) if has_missing else FALSE_SIGNAL
-            self._known[k] = (known, scale(scaled, known), missing)
-        return self._known[k]
+            encoded, places = scale(scaled, known), list(of_column)
+            for or_equal in (False, True):
+                some = [cut for cut in places if cut.or_equal is or_equal]
+                numbers_below = np.searchsorted(encoded, [cut.cutoff for cut in some], "left" if or_equal else "right")
+                for cut, n_below in zip(some, numbers_below.tolist(), strict=True):
+                    if n_below == 0:
+                        self._found[cut] = TRUE_SIGNAL if cut.cutoff < ENCODED_MISSING else ~missing
+                    elif n_below == len(known):
+                        self._found[cut] = FALSE_SIGNAL
+                    else:
+                        shortest = shortest_between(float(known[n_below - 1]), float(known[n_below]))
+                        self._found[cut] = Above(scaled.column, shortest)
+
+    def above(self, cut: Cut) -> Signal:
+        """Return the signal of "a scaled column is above (or at) the cut-off" on the training rows."""
+        if cut not in self._found:
+            self.look_up([cut])
+        found = self._found[cut]
+        return self.builder.literal(found) if isinstance(found, Above) else found
+
+    def _known(self, column: int) -> tuple[Values, bool]:
+        """Return the distinct known numbers of a column, ascending, and whether some are missing."""
+        values = self._values[column]
+        known = np.unique(values if self._rows is None else values[self._rows])
+        has_missing = bool(np.isnan(known[-1]))
+        return known[: len(known) - has_missing] + known.dtype.type(0), has_missing  # 0.0, never -0.0
 
 
 def _threshold_signals(network: Network, cutter: Cutter) -> list[Signal]:
     """Return a signal for every threshold row."""
-    parameters, signals = network.parameters, []
-    for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True):
+    parameters = network.parameters
+    cuts = [
+        Cut(int(k), float(bias), bool(slope < 0))
+        for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True)
+    ]
+    cutter.look_up(cut for cut, slope in zip(cuts, parameters.slope, strict=True) if slope != 0)
+    signals = []
+    for cut, slope in zip(cuts, parameters.slope, strict=True):
         if slope == 0:
             signals.append(FALSE_SIGNAL)
         else:
-            above = cutter.above(int(k), bias, or_equal=bool(slope < 0))
+            above = cutter.above(cut)
             signals.append(above if slope > 0 else ~above)
     return signals
+
+
+def tree_cuts(rule: GrownRule, cutoffs: Sequence[npt.NDArray[np.float64]]) -> Iterator[Cut]:
+    """Yield where a grown rule's tree cuts scaled columns."""
+    for k, threshold in zip(rule.tree.feature.tolist(), rule.tree.threshold.tolist(), strict=True):
+        if 0 <= k < len(cutoffs):
+            yield Cut(k, float(cutoffs[k][threshold]))
 
 
 def tree_signal(
@@ -169,7 +204,10 @@ def tree_signal(
         k = int(tree.feature[node])
         if k < 0:
             continue
-        test = cutter.above(k, cutoffs[k][tree.threshold[node]]) if k < len(cutoffs) else bits[k - len(cutoffs)]
+        if k < len(cutoffs):
+            test = cutter.above(Cut(k, float(cutoffs[k][tree.threshold[node]])))
+        else:
+            test = bits[k - len(cutoffs)]
         right, left = signals[tree.right[node]], signals[tree.left[node]]
         signals[node] = builder.choice(test, right, left)
     return signals[0]

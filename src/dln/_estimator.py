@@ -32,10 +32,10 @@ from dln._encoding import learn_encoder
 from dln._errors import FitInterruptedWarning
 from dln._model_file import MAX_BYTES, read_model, write_model
 from dln._readable import ReadableModel
-from dln._rows import canonical_rows, check_weight
+from dln._rows import CanonicalRows, canonical_rows, check_weight
 from dln._saving import from_saved, to_saved, training_facts
 from dln._simplify import simplify
-from dln._table import Table, learn_table, read_table
+from dln._table import Table, learn_table, read_batches, read_table
 from dln.training._checkpoint import remove_checkpoint
 from dln.training._kernels import Data
 from dln.training._loop import Callback, Plan
@@ -50,6 +50,8 @@ T = TypeVar("T", int, float)
 MIN_ROWS_TO_VALIDATE = 20
 #: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
 MAX_GATES_TO_MINIMISE = 400
+#: Rows that are converted at once: float64 numbers on their way to float32 are not to fill the memory.
+ROWS_AT_ONCE = 65_536
 #: A model of at most so many rules is made with more care for each; without a limit, growth aims at this many.
 SMALL_MODEL = 40
 LARGE_MODEL = 100
@@ -353,9 +355,9 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)  # only now: a fit that fails leaves the model as it was
         self.circuit_ = circuit
         self._prepared_circuit()  # now, so that predict changes nothing
-        sample = rows.index[:MAX_ROWS]
+        sample = rows.sample(MAX_ROWS)
         unseen = None if validation is None else (*validation, None)
-        self._study([column[sample] for column in table.values], y[sample], rows.weight[:MAX_ROWS], unseen)
+        self._study([column[sample.index] for column in table.values], y[sample.index], sample.weight, unseen)
         self._remember(outcome)
         self._name_target(name)
         self.training_facts_ = training_facts(table.n_rows, len(rows.index), y[rows.index])
@@ -381,10 +383,12 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         prepared, n_threads = self._prepared_circuit(), _n_threads(self.n_jobs)
         if self._is_plain_array(X) and (fast := predict_array(prepared, X, n_threads)) is not None:
             return fast
-        table = read_table(X, self.circuit_.columns, only=prepared.used)
+        batches = read_batches(X, self.circuit_.columns, only=prepared.used)
+        predicted = [predict_values(prepared, next(batches).values, n_threads)]
         if _get_feature_names(X) is None or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
-        return predict_values(prepared, table.values, n_threads)
+        predicted += [predict_values(prepared, batch.values, n_threads) for batch in batches]
+        return np.concatenate(predicted) if len(predicted) > 1 else predicted[0]
 
     def save(self, path: AnyPath) -> None:
         """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
@@ -406,7 +410,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     def _is_plain_array(self, X: Any) -> bool:
         """Whether X is what `read_table` would take as it is: an array of numbers, for a model of nameless numbers."""
         return (
-            type(X) is np.ndarray
+            type(X) in (np.ndarray, np.memmap)
             and X.dtype in (np.float64, np.float32)
             and X.ndim == 2  # noqa: PLR2004 (rows and columns)
             and X.shape[0] > 0
@@ -437,9 +441,10 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         validation = None
         if unseen is not None:
             seen = training.encoder.encode(unseen[0])
-            validation = _data(seen.numbers, seen.bits, unseen[1], np.ones(len(unseen[1])), training.target)
+            all_rows = CanonicalRows(np.arange(len(unseen[1])), np.ones(len(unseen[1])))
+            validation = _data(seen.numbers, seen.bits, unseen[1], all_rows, training.target)
         encoded = training.encoder.encode(training.values, rows.index)
-        data = _data(encoded.numbers, encoded.bits, training.y[rows.index], rows.weight, training.target)
+        data = _data(encoded.numbers, encoded.bits, training.y, rows, training.target)
         n_validation = round(self.validation_fraction * len(rows.index))
         if not self.early_stopping or validation is not None or len(rows.index) < MIN_ROWS_TO_VALIDATE:
             n_validation = 0
@@ -605,12 +610,17 @@ def _data(
     numbers: npt.NDArray[np.float32],
     bits: npt.NDArray[np.float32],
     y: npt.NDArray[np.float64],
-    weight: npt.NDArray[np.float64],
+    rows: CanonicalRows,
     target: Target,
 ) -> Data:
     """Return what the kernels train on: the target standardised, weights of mean one."""
-    standardised = target.standardise(y).astype(np.float32)
-    return Data(numbers, bits, standardised, (weight / weight.mean()).astype(np.float32))
+    standardised, weight = (np.empty(len(rows.index), dtype=np.float32) for _ in range(2))
+    mean = rows.weight.mean()
+    for start in range(0, len(rows.index), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        standardised[part] = target.standardise(y[rows.index[part]])
+        weight[part] = rows.weight[part] / mean
+    return Data(numbers, bits, standardised, weight)
 
 
 def _given(value: T | None, otherwise: T) -> T:

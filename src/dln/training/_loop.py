@@ -14,6 +14,7 @@ from dln.training import _kernels as kernels
 from dln.training._schedules import Schedule, learning_rate_at, temperature_at
 
 Float32 = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.integer]
 
 RELAXATIONS: Final = {None: kernels.SOFT, "separate": kernels.SEPARATE, "neuron": kernels.NEURON}
 LOSSES: Final = {
@@ -31,6 +32,8 @@ _LINKS: Final = ("link_a_logits", "link_b_logits", "sum_logits", "weights")
 
 #: Rows that inference handles at a time.
 INFERENCE_BATCH: Final = 256
+#: Rows of an order that are looked up at a time.
+CHUNK: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +128,19 @@ def train(
     plan: Plan,
     *,
     seed: int,
+    rows: Rows | None = None,
     index: int = 0,
     state: TrainingState | None = None,
     after_epoch: Callable[[TrainingState], bool] = lambda _state: False,
 ) -> Trained:
-    """Train a network and return it at its best epoch.
+    """Train a network on all rows of the data, or on those named, and return it at its best epoch.
 
     The best epoch is that of the lowest validation loss, or training loss where there is no validation data.
     `after_epoch` sees the state after each epoch and ends training by returning True. The order of rows in an epoch
     depends on the seed and the epoch alone, so that training can go on from a state as if never interrupted.
     """
     state = state or TrainingState.start(network)
-    trainer = _Trainer(network.with_parameters(state.flat), data, validation, plan, state, seed, index)
+    trainer = _Trainer(network.with_parameters(state.flat), data, rows, validation, plan, state, seed, index)
     while not trainer.is_done():
         trainer.run_epoch()
         if after_epoch(state):
@@ -154,13 +158,14 @@ class _Trainer:
         self,
         network: Network,
         data: kernels.Data,
+        rows: Rows | None,
         validation: kernels.Data | None,
         plan: Plan,
         state: TrainingState,
         seed: int,
         index: int,
     ) -> None:
-        self.network, self.data, self.validation = network, data, validation
+        self.network, self.data, self.rows, self.validation = network, data, rows, validation
         self.plan, self.state, self.seed, self.index = plan, state, seed, index
         self.settings = plan.settings()
         self.wires = kernels.wires(network)
@@ -185,7 +190,7 @@ class _Trainer:
         epoch = len(state.epochs)
         temperature = plan.temperature_in(epoch)
         rate = learning_rate_at(epoch, plan.max_epochs, plan.learning_rate, plan.learning_rate_schedule)
-        n = len(self.data.target)
+        n = len(self.data.target) if self.rows is None else len(self.rows)
         total = kernels.train_epoch(
             self.wires,
             self.groups,
@@ -194,7 +199,7 @@ class _Trainer:
             self.sections,
             self._rates(epoch, rate),
             self.data,
-            np.random.default_rng([self.seed, epoch]).permutation(n),
+            self._order(epoch, n),
             plan.batch_size,
             temperature,
             self.settings,
@@ -202,7 +207,7 @@ class _Trainer:
             self.work,
         )
         validation_loss = self._loss(self.validation, temperature) if self.validation is not None else None
-        judged = self._loss(self.data, temperature) if validation_loss is None else validation_loss
+        judged = self._training_loss(temperature) if validation_loss is None else validation_loss
         is_best = judged < state.best_loss
         if is_best:
             state.best[:] = state.flat
@@ -219,6 +224,15 @@ class _Trainer:
         )
         state.epochs.append(record)
 
+    def _order(self, epoch: int, n: int) -> Rows:
+        """Return the order of the rows in an epoch."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(n)
+        if self.rows is not None:
+            for start in range(0, n, CHUNK):  # in place: with millions of rows, an index counts
+                part = slice(start, start + CHUNK)
+                order[part] = self.rows[order[part]]
+        return order
+
     def _rates(self, epoch: int, rate: float) -> npt.NDArray[np.float64]:
         """Return a learning rate for every parameter group; 0 for those that a phase leaves alone."""
         names = list(self.network.parameters.groups())
@@ -226,6 +240,9 @@ class _Trainer:
             return np.full(len(names), rate)
         trained = _FUNCTIONS if epoch % 2 == 0 else _LINKS
         return np.array([rate if name in trained else 0.0 for name in names])
+
+    def _training_loss(self, temperature: float) -> float:
+        return self._loss(self.data if self.rows is None else take(self.data, self.rows), temperature)
 
     def _loss(self, data: kernels.Data, temperature: float) -> float:
         """Return the mean loss of the hard forward pass."""
@@ -257,14 +274,29 @@ def outputs(
     return out, rules
 
 
-def split_off(data: kernels.Data, validation_rows: npt.NDArray[np.intp]) -> tuple[kernels.Data, kernels.Data]:
-    """Return the data without, and only with, the named rows; weights of each have mean one."""
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Rows to train on, and rows to validate on."""
+
+    data: kernels.Data
+    """All rows: those that are set aside are left where they are. Weights of those to train on have mean one."""
+    rows: Rows
+    """Those to train on, ascending, ``(n_training,) int32``, or int64 where that is too small."""
+    validation: kernels.Data
+
+
+def split_off(data: kernels.Data, validation_rows: npt.NDArray[np.intp]) -> Split:
+    """Set the named rows aside; weights of each part have mean one. Only the rows set aside are copied."""
     keep = np.ones(len(data.target), dtype=np.bool_)
     keep[validation_rows] = False
-    return take(data, np.flatnonzero(keep)), take(data, validation_rows)
+    rows = np.flatnonzero(keep)
+    mean = data.weight[rows].mean(dtype=np.float64)
+    weight = data.weight if mean == 1.0 else (data.weight / mean).astype(np.float32)
+    small = rows.astype(np.int32) if len(keep) <= np.iinfo(np.int32).max else rows
+    return Split(data._replace(weight=weight), small, take(data, validation_rows))
 
 
-def take(data: kernels.Data, rows: npt.NDArray[np.intp]) -> kernels.Data:
+def take(data: kernels.Data, rows: Rows) -> kernels.Data:
     """Return the named rows, with weights of mean one."""
     taken = kernels.Data(*(part[rows] for part in data))
     return taken._replace(weight=(taken.weight / taken.weight.mean(dtype=np.float64)).astype(np.float32))

@@ -177,15 +177,17 @@ def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) ->
     if watch.stop and state is None and index > 0:
         return None
     seed = task.seeds[index]
-    data, validation = task.data, task.validation
+    data, rows, validation = task.data, None, task.validation
     if task.n_validation:
-        data, validation = split_off(data, validation_rows(len(data.target), task.n_validation, seed))
+        split = split_off(data, validation_rows(len(data.target), task.n_validation, seed))
+        data, rows, validation = split.data, split.rows, split.validation
     return train(
         network_for(task, cutoffs, seed),
         data,
         validation,
         task.plan,
         seed=seed,
+        rows=rows,
         index=index,
         state=state,
         after_epoch=watch.after_epoch,
