@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dln._version import __version__
 
 if TYPE_CHECKING:
+    from dln import tune
     from dln._circuit import Circuit
     from dln._cost import operations
     from dln._errors import (
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "load",
     "operations",
+    "tune",
 ]
 
 #: The rooms of the public names. A room is opened when a name of it is first used: `dln --help` needs none of them.
@@ -51,6 +53,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module 'dln' has no attribute {name!r}"
         raise AttributeError(message)
+    if name == "tune":
+        return import_module("dln.tune")
     value = getattr(import_module(f"dln.{_ROOMS.get(name, '_errors')}"), name)
     globals()[name] = value
     return value

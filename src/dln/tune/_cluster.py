@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import socket
 from typing import Any, Final
 
 from dln._errors import MissingExtraError
@@ -11,6 +12,8 @@ from dln.tune._trial import Job, Outcome, Task, evaluate
 
 #: How often Ray runs a trial again whose process or machine was lost.
 RETRIES: Final = 5
+#: Ray itself tries an address for minutes before it gives up; a machine that is there answers at once.
+PATIENCE: Final = 5.0
 
 
 class Cluster:
@@ -64,11 +67,22 @@ def _ray() -> Any:
 
 def _connect(ray: Any, address: str) -> None:
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except OSError as error:
         message = (
-            f"there is no Ray cluster at {address!r} ({reason}): start one with `ray start --head`, or give the "
-            "address of one that runs"
+            f"there is no Ray cluster at {address!r}: start one with `ray start --head`, or give the address of one "
+            "that runs"
         )
         raise StudyError(message) from error
+    except (ValueError, RuntimeError) as error:  # an address that cannot be one, or another version of Ray
+        reason = str(error).strip().splitlines()[0]
+        message = f"the Ray cluster at {address!r} cannot be used: {reason}"
+        raise StudyError(message) from error
+
+
+def _knock(address: str) -> None:
+    """Raise an error if nobody answers at an address like ``10.0.0.1:6379``."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), PATIENCE).close()

@@ -31,7 +31,7 @@ def check_data(X: Any, y: Any) -> tuple[Any, Floats]:
     if y is None:
         message = "requires y to be passed, but the target y is None"
         raise ValueError(message)
-    if isinstance(X, (list, tuple)):
+    if not hasattr(X, "__getitem__") or isinstance(X, (list, tuple)):
         X = np.asarray(X)
     y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", ensure_all_finite=True)
     y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")

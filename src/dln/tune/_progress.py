@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -59,7 +60,7 @@ class Progress:
         self._n_new += self._begun
         if record.value is not None and (self._best is None or record.value < (self._best.value or 0.0)):
             self._best = record
-        best = "" if self._best is None else f"best {self._best.value:.6g}"
+        best = "" if self._best is None else f"lowest RMSE {math.sqrt(self._best.value or 0.0):.5g}"
         self._bar.update(self._task, completed=min(self._n_done, self._n_trials), best=best, left=self._left())
 
     def _left(self) -> str:

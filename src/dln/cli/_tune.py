@@ -1,0 +1,281 @@
+"""``dln tune``: search for better parameters, stop and go on at will."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from dln.cli import _options
+from dln.cli._mistakes import Mistake
+
+if TYPE_CHECKING:
+    from dln import DLNRegressor
+    from dln.cli._columns import Learnable
+    from dln.cli._read import TableFile
+    from dln.tune import Study
+
+Names = list[str]
+
+#: Endings that are not part of a table's name.
+_ENDINGS: Final = {".csv", ".tsv", ".txt", ".parquet", ".gz"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What the user wants to be searched for, and where it is kept."""
+
+    n_trials: int
+    time_limit: float | None
+    storage: str
+    ray: str | None
+    jobs: int | None
+    max_rows: int | None
+    seed: int
+
+
+def tune(
+    table: _options.Table,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    *,
+    trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of earlier runs included.")] = 64,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the best model goes, like best.dln.")
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Where trials are kept; otherwise TABLE.tune.log, in this folder."),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget the trials of earlier runs.")] = False,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--time-limit", "--timeout", metavar="TIME", help="Stop after 90s, 10m or 1h; the first trial ends."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Trials to run side by side; -1: one per core.", show_default=False)
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run trials on a Ray cluster: auto, or its address.")
+    ] = None,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")] = False,
+    max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)] = None,
+    max_rows: Annotated[
+        int | None, typer.Option(min=10, help="Search on so many rows; the best is fitted on all.", show_default=False)
+    ] = None,
+    drop: Annotated[
+        Names | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be given again.")
+    ] = None,
+    categorical: Annotated[
+        Names | None, typer.Option(metavar="COLUMN", help="A column of categories, whatever it looks like.")
+    ] = None,
+    keep: Annotated[
+        Names | None, typer.Option(metavar="COLUMN", help="A column to learn from even if it looks like row numbers.")
+    ] = None,
+    missing: Annotated[
+        Names | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same search.")] = 0,
+    force: _options.Force = False,
+    as_json: _options.Json = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
+    from dln import DLNRegressor
+    from dln.cli._columns import Wishes, learnable
+    from dln.cli._fit import _check_rows, _tell_columns
+    from dln.cli._read import STANDARD, check_output, open_table
+    from dln.cli._seconds import seconds
+
+    if output == STANDARD:
+        message = "a model cannot be written to standard output: give -o the name of a file, like best.dln"
+        raise Mistake(message)
+    if output is not None:
+        check_output(output, force=force)
+    if jobs == 0:
+        message = "--jobs must be a number of trials above 0, or -1 for one per core, got 0"
+        raise Mistake(message)
+    limit = None if time_limit is None else seconds(time_limit)
+    wishes = Wishes(target, None, drop or (), categorical or (), keep or (), missing or ())
+    with open_table(table) as file:
+        found = learnable(file, file.read(), wishes)
+        _check_rows(file, found, 0.0)
+    wish = _Wish(trials, limit, storage or _storage_of(table), ray, jobs, max_rows, seed)
+    if fresh:
+        _forget(Path(wish.storage))
+    talks = not (quiet or as_json)
+    if talks:
+        _tell_columns(file, found, wishes)
+        _tell_start(wish)
+    settings: dict[str, Any] = {"random_state": seed} | ({} if max_rules is None else {"max_rules": max_rules})
+    model = DLNRegressor.paper(**settings) if paper else DLNRegressor(**settings)
+    study = _search(model, found, wish, talks=talks)
+    if output is not None:
+        _save(study, output, target)
+    if as_json:
+        _print_json(file, target, study, wish, output, _variance(found, wish))
+    elif not quiet:
+        _tell_result(study, model, _variance(found, wish))
+        _tell_next(study, settings, output, paper=paper)
+
+
+def _storage_of(table: str) -> str:
+    """Return where the trials of a table are kept.
+
+    >>> _storage_of("data/houses.csv.gz"), _storage_of("-")
+    ('houses.tune.log', 'stdin.tune.log')
+    """
+    path = Path("stdin" if table == "-" else table)
+    while path.suffix.lower() in _ENDINGS:
+        path = path.with_suffix("")
+    return f"{path.name}.tune.log"
+
+
+def _forget(path: Path) -> None:
+    """Delete the trials of earlier runs, but nothing that looks like something else."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        start = file.read(1000)
+    if start and b'"op_code"' not in start:
+        message = (
+            f"{str(path)!r} does not look like the trials of an earlier run, so --fresh leaves it: name another file"
+        )
+        raise Mistake(message)
+    path.unlink()
+
+
+def _search(model: DLNRegressor, found: Learnable, wish: _Wish, *, talks: bool) -> Study:
+    from dln.tune import StudyError, search
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            study = search(
+                model,
+                found.X,
+                found.y,
+                n_trials=wish.n_trials,
+                timeout=wish.time_limit,
+                max_rows=wish.max_rows,
+                storage=wish.storage,
+                random_state=wish.seed,
+                n_jobs=wish.jobs,
+                ray=wish.ray,
+                verbose=int(talks),
+            )
+        except StudyError as error:
+            message = f"{error}; --fresh starts anew" if str(error).startswith(wish.storage) else str(error)
+            raise Mistake(message) from error
+        except ValueError as error:
+            raise Mistake(str(error)) from error
+    for warning in told:  # after Ctrl-C: what there is now
+        sys.stderr.write(f"dln: {warning.message}\n")
+    return study
+
+
+def _save(study: Study, output: str, target: str) -> None:
+    model = study.best_model
+    model.target_name_ = target
+    model.save(output)
+
+
+def _variance(found: Learnable, wish: _Wish) -> float:
+    """Return the target's variance on the rows that were searched on."""
+    from dln.tune._data import thin
+
+    _, y = thin(found.X, found.y.to_numpy(), wish.max_rows, wish.seed)
+    return float(y.astype(float).var())
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _tell_start(wish: _Wish) -> None:
+    from dln.cli._terminal import show
+
+    goes_on = Path(wish.storage).exists()
+    how = "trials of earlier runs are kept there, and --fresh forgets them" if goes_on else "run again to go on"
+    show(f"\nTrials are kept in {wish.storage}: {how}.")
+
+
+def _tell_result(study: Study, model: DLNRegressor, variance: float) -> None:
+    from rich.table import Table
+
+    from dln.cli._terminal import facts, show, thousands
+
+    counts = {state: sum(trial.state == state for trial in study.trials) for state in ("pruned", "failed")}
+    rest = "".join(f", {n} {_STATES[state]}" for state, n in counts.items() if n)
+    show(f"\n{study.n_trials} trials, {study.folds} folds, {thousands(round(study.seconds, 1))} s of fitting{rest}.\n")
+    table = Table(box=None, pad_edge=True, show_edge=False)
+    table.add_column("cross-validated")
+    for heading in ("R²", "RMSE"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
+        # The first trial is the model as it was, unless it is the one that was still running when the time was over.
+        if trial.value is not None and (trial.number == 0 or name == "best"):
+            r2 = 1 - trial.value / variance if variance else math.nan
+            table.add_row(name, f"{r2:.4f}", thousands(math.sqrt(trial.value)))
+    show(table, "")
+    if study.best_params:
+        show("The best parameters:", facts(_changes(model, study.best_params)))
+    else:
+        show("Nothing better was found than the parameters as they were.")
+
+
+def _tell_next(study: Study, settings: Mapping[str, Any], output: str | None, *, paper: bool) -> None:
+    from rich.text import Text
+
+    from dln.cli._terminal import show
+
+    if output is not None:
+        show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
+        return
+    maker = "DLNRegressor.paper" if paper else "DLNRegressor"
+    arguments = {**settings, **study.best_params}
+    line = f"{maker}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
+    show("\nIn Python:", Text(f"  {line}"), "With -o best.dln the same command saves the model; no trial is run again.")
+
+
+_STATES: Final = {"pruned": "given up early", "failed": "failed"}
+
+
+def _changes(model: DLNRegressor, params: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the parameters that differ from what they were."""
+    before = model.get_params()
+    return [
+        (name, f"{value if not isinstance(value, float) else format(value, '.4g')} (was {before[name]})")
+        for name, value in params.items()
+        if value != before[name]
+    ]
+
+
+def _print_json(file: TableFile, target: str, study: Study, wish: _Wish, output: str | None, variance: float) -> None:
+    from dataclasses import asdict
+
+    from dln.cli._terminal import print_json
+
+    print_json(
+        {
+            "table": file.said,
+            "target": target,
+            "storage": wish.storage,
+            "model": output,
+            "folds": study.folds,
+            "seconds": study.seconds,
+            "best": {
+                "trial": study.best_trial.number,
+                "params": study.best_params,
+                "mean_squared_error": study.best_value,
+                "r2": 1 - study.best_value / variance if variance else None,
+            },
+            "trials": [asdict(trial) for trial in study.trials],
+        }
+    )
