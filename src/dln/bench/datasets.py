@@ -123,11 +123,13 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     if len(frame) != fact.expected_rows:
         message = f"{name}: expected {fact.expected_rows} rows in {fact.file} after preparation, got {len(frame)}"
         raise DatasetError(message)
-    for column in fact.categorical:
-        frame[column] = pd.Categorical(frame[column], categories=fact.encoding[column].levels)
-    if holes := [column for column in wanted if frame[column].isna().any()]:
+    levels = {column: fact.encoding[column].levels for column in fact.categorical}
+    holes = [column for column in wanted if frame[column].isna().any()]
+    if holes := [*holes, *(column for column in levels if not frame[column].isin(levels[column]).all())]:
         message = f"{name}: {fact.file} has values in {', '.join(map(repr, holes))} that are missing or not known"
         raise DatasetError(message)
+    for column in levels:
+        frame[column] = pd.Categorical(frame[column], categories=levels[column])
     X = frame[[*fact.continuous, *fact.categorical]].astype(dict.fromkeys(fact.continuous, float))
     return X.reset_index(drop=True), frame[fact.target].astype(float).reset_index(drop=True)
 
