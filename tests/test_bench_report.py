@@ -4,6 +4,7 @@ import csv
 import math
 import re
 import statistics
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from cli import run
 from dln.bench import _ablations, _account, _against, _common, _critical, _figures, _page, _paper, _statistics, _tables
@@ -225,6 +227,8 @@ def test_missing_dataset_never_changes_a_mean_silently():
     )
     page = built(results)
     assert "14 of 15 datasets" in page
+    assert "mean, each model's own datasets" in page
+    assert "mean of 14 in common" in page
     assert "not wine" in page
     assert "DLN (ours): 3 of 45 units at 16 trials are missing: wine" in page
 
@@ -439,11 +443,10 @@ def test_labels_of_the_pareto_plot_do_not_cover_each_other():
         _figures.place_labels(figure, ax, points, list(points.values()))
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()
-        boxes = [label.get_window_extent(renderer) for label in ax.texts]
-    # The extent of an annotation counts its line too, so texts are measured without.
+        # Of the text alone: an annotation counts its line too.
+        boxes = [Text.get_window_extent(label, renderer) for label in ax.texts]
     assert len(boxes) == 9
-    places = {label.get_position() for label in ax.texts}
-    assert len(places) == 9
+    assert not any(one.overlaps(other) for i, one in enumerate(boxes) for other in boxes[:i])
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -544,6 +547,16 @@ def test_odd_results_give_a_sensible_page(results, tmp_path):
     assert written.html.is_file()
 
 
+def test_report_without_extras_has_its_tables(monkeypatch):
+    """Without matplotlib and autorank the tables are there, and sentences say what to install."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "autorank", None)
+    page = built(as_in_the_paper(("linear", "forest", "dln")))
+    assert "No figures: drawing the report needs the package 'matplotlib'" in page
+    assert "The significance test needs the package 'autorank': pip install 'dln[bench]'." in page
+    assert "R², 16 trials" in page
+
+
 def test_several_places_are_merged(tmp_path):
     """Folders and files are read together, and of equal units the last one counts."""
     first = write(tmp_path / "a", [unit("yacht", "linear", r2=0.1), unit("wine", "linear", r2=0.2)])
@@ -606,3 +619,11 @@ def test_torn_last_line_is_left_out(tmp_path):
     with (folder / "results.jsonl").open("ab") as file:
         file.write(b'{"dataset": "wi')
     assert reports.report([folder], tmp_path / "out", pictures=False).units == 1
+
+
+def test_one_model_has_its_mean_with_the_number_of_datasets():
+    """A single model on a few datasets has a mean, marked with how many datasets it is over."""
+    results = [unit("yacht", "linear", r2=0.4), unit("wine", "linear", r2=0.2)]
+    table = _tables.metric_table(_common.compare(results, 16), "r2")
+    ((name, cell),) = table.summary
+    assert (name.text, cell.text, cell.below[0]) == ("mean", "0.300", "2 of 15 datasets")

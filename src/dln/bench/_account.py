@@ -12,8 +12,6 @@ from dln.bench._common import Comparison, datasets_in_order, in_order, title
 from dln.bench._names import ABLATIONS, DATASETS, MODELS
 from dln.bench._results import Result
 
-#: Datasets or seeds named in one cell before the rest is counted.
-_NAMED: Final = 15
 #: Stands for the second number in a text of cuts.
 _BLANK: Final = "␀"
 _ROWS: Final = re.compile(r"\b(\d+) of (\d+) (rows|trials)\b")
@@ -46,6 +44,16 @@ def spans(numbers: Iterable[int]) -> str:
     return ", ".join(parts)
 
 
+def seeds_text(seeds: Iterable[int]) -> str:
+    """Return seeds with their noun.
+
+    >>> seeds_text([2]), seeds_text([0, 1, 2])
+    ('seed 2', 'seeds 0–2')
+    """
+    found = set(seeds)
+    return f"{'seed' if len(found) == 1 else 'seeds'} {spans(found)}"
+
+
 def inventory(results: Sequence[Result]) -> Table:
     """Return what there is of each model: units, datasets, seeds, trials, versions."""
     by_model: dict[str, list[Result]] = defaultdict(list)
@@ -60,7 +68,7 @@ def inventory(results: Sequence[Result]) -> Table:
                 Cell(title(model)),
                 Cell(f"{len(mine):,}"),
                 Cell(_datasets(mine)),
-                Cell("; ".join(f"{each}: seeds {spans(o.seed for o in mine if o.trials == each)}" for each in trials)),
+                Cell("; ".join(f"{each}: {seeds_text(o.seed for o in mine if o.trials == each)}" for each in trials)),
                 Cell(", ".join(sorted({one.version for one in mine}))),
             )
         )
@@ -108,7 +116,7 @@ def missing(comparison: Comparison, results: Sequence[Result]) -> list[str]:
         for model in begun:
             datasets = {one.dataset for one in results if one.model == model}
             if gone := [name for name in DATASETS if name not in datasets]:
-                said.append(f"{title(model)}: no result on {_few(gone)}.")
+                said.append(f"{title(model)}: no result on {', '.join(gone)}.")
     else:
         said.append("No results of the ablations.")
     known = {*MODELS, *ABLATIONS}
@@ -125,14 +133,9 @@ def _lacking(name: str, comparison: Comparison, lacking: dict[str, list[int]]) -
     total = len(DATASETS) * len(comparison.seeds)
     number = sum(map(len, lacking.values()))
     whole = [dataset for dataset, seeds in lacking.items() if len(seeds) == len(comparison.seeds)]
-    partly = [f"{dataset} (seeds {spans(seeds)})" for dataset, seeds in lacking.items() if dataset not in whole]
-    parts = [_few(whole)] if whole else []
-    parts += [_few(partly)] if partly else []
-    return f"{name}: {number} of {total} units at {comparison.trials} trials are missing: {', '.join(parts)}."
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    partly = [f"{dataset} ({seeds_text(seeds)})" for dataset, seeds in lacking.items() if dataset not in whole]
+    where = ", ".join([*whole, *partly])
+    return f"{name}: {number} of {total} units at {comparison.trials} trials are missing: {where}."
 
 
 def cuts(results: Sequence[Result]) -> Table | None:
@@ -150,7 +153,7 @@ def cuts(results: Sequence[Result]) -> Table | None:
     for text, by_model in by_text.items():
         units = [one for each in by_model.values() for one in each]
         datasets = datasets_in_order({one.dataset for one in units})
-        where = f"all {len(DATASETS)}" if set(datasets) >= set(DATASETS) else ", ".join(datasets[:_NAMED])
+        where = f"all {len(DATASETS)}" if set(datasets) >= set(DATASETS) else ", ".join(datasets)
         rows.append(
             (
                 Cell(_filled(text, [one.cut or "" for one in units])),

@@ -79,6 +79,12 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
             f"There are no results of the paper's DLN at {_paper.ABLATION_TRIALS} trials yet: those at {trials} trials "
             f"stand here, and the budgets differ."
         )
+    cut = [one for one in comparison.results.values() if one.cut]
+    if cut:
+        sentences.append(
+            f"Budgets were cut in {len(cut)} of these {len(comparison.results)} units, as listed under “Budgets that "
+            f"were cut”; the paper's were not."
+        )
     sentences.append(
         f"Beyond one standard deviation of the paper's seeds ({MARK}): {', '.join(beyond)}."
         if beyond

@@ -133,7 +133,7 @@ def pareto(comparison: Comparison) -> Figure | None:
         ax.margins(x=0.12, y=0.1)
         if paper:
             ax.plot([], [], "o", color="white", markeredgecolor=_PAPER_LINE, label="the paper's, tied to ours")
-        ax.legend(loc="lower right", frameon=True, edgecolor="#dddddd", fontsize=9)
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
         points = [*ours.values(), *paper.values()]
         place_labels(figure, ax, {title(model): point for model, point in ours.items()}, points, ax.get_lines())
         picture = svg(figure)
@@ -329,7 +329,7 @@ def canvas(width: float, height: float) -> Iterator[Any]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
-        feature = "the report's figures"
+        feature = "drawing the report"
         raise MissingExtraError(feature, "bench", "matplotlib") from error
     with mpl.rc_context(_STYLE):
         figure = Canvas(figsize=(width, height), layout="constrained")

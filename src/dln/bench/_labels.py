@@ -51,9 +51,6 @@ def place_labels(
     taken = [_around(ax.transData.transform(point), _POINT * scale) for point in points]
     for line in lines:
         taken.extend(_along(line, _LINE * scale))
-    legend = ax.get_legend()
-    if legend is not None:
-        taken.append(_box(legend.get_window_extent(renderer)))
     # The lonely first: their labels stand where everybody would expect them, and the crowded take what is left.
     spots = {name: np.asarray(ax.transData.transform(point)) for name, point in labels.items()}
     for name in sorted(labels, key=lambda each: -_loneliness(each, spots)):

@@ -147,7 +147,7 @@ figcaption, .notes { color: #555; font-size: 14px; max-width: 860px; margin-top:
 h3 { font-size: 16px; margin: 24px 0 8px; }
 .scroll { width: fit-content; max-width: 100%; overflow-x: auto; border: 1px solid #e3e6e8; border-radius: 6px; }
 table { border-collapse: separate; border-spacing: 0; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { padding: 6px 12px; text-align: right; vertical-align: top; white-space: nowrap; }
+th, td { padding: 6px 10px; text-align: right; vertical-align: top; white-space: nowrap; }
 th, td { border-bottom: 1px solid #eef0f2; }
 th { font-weight: 600; }
 thead th { background: #f4f6f7; border-bottom: 1px solid #d5dade; vertical-align: bottom; }
@@ -166,6 +166,11 @@ td.best small { font-weight: 400; }
 td.marked { background: #fff3d6; }
 @media print { .scroll { overflow: visible; } main { max-width: none; } }
 """
+
+
+#: Graphviz draws at twice the size, and says so in points; half of that is easy to read.
+_WIDE: Final = re.compile(r'<svg width="([\d.]+)pt"')
+_SHRUNK: Final = 0.55
 
 
 def html(page: Page) -> str:
@@ -193,10 +198,16 @@ def _html_block(block: Block) -> str:
             return f"<blockquote>{escape(text)}</blockquote>"
         case Figure(_, caption, svg):
             data = base64.b64encode(svg.encode()).decode()
-            image = f'<img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
+            image = f'<img alt="{escape(caption)}"{_size(svg)} src="data:image/svg+xml;base64,{data}">'
             return f'<figure><div class="picture">{image}</div><figcaption>{escape(caption)}</figcaption></figure>'
         case Table():
             return _html_table(block)
+
+
+def _size(svg: str) -> str:
+    """Return the width that a wide drawing needs to be read, beyond which the page scrolls; most figures need none."""
+    found = _WIDE.search(svg[:2000])
+    return f' style="max-width: none; width: {round(float(found[1]) * _SHRUNK)}px"' if found else ""
 
 
 def _html_table(table: Table) -> str:

@@ -18,7 +18,7 @@ DRAWN: Final = {"insurance": 0.866, "estate": 0.758, "yacht": 0.997}
 #: The model drawn is the paper's, or else ours.
 _MODELS: Final = ("dln-paper", "dln")
 #: Rules that a person follows in one picture.
-MAX_RULES: Final = 8
+MAX_RULES: Final = 6
 #: Characters of another library's message that a sentence quotes.
 _QUOTED: Final = 160
 

@@ -139,8 +139,8 @@ def _lead(results: Sequence[Result], comparison: Comparison, written: datetime |
     when = f"; the last was written on {written:%Y-%m-%d at %H:%M} UTC" if written else ""
     return (
         f"{_account.plural(len(results), 'unit')} of work ({_account.plural(len(models), 'model')}, "
-        f"{_account.plural(len({one.dataset for one in results}), 'dataset')}, seeds "
-        f"{_account.spans(one.seed for one in results)}), run by dln {versions}{when}. The main tables are of the "
+        f"{_account.plural(len({one.dataset for one in results}), 'dataset')}, "
+        f"{_account.seeds_text(one.seed for one in results)}), run by dln {versions}{when}. The main tables are of the "
         f"units with {_account.plural(comparison.trials, 'trial')}; the paper's are of {_paper.TABLE_TRIALS} trials "
         f"and {_paper.SEEDS} seeds."
     )

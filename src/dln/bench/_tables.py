@@ -157,10 +157,10 @@ def _summary(comparison: Comparison, measure: Measure) -> tuple[list[tuple[Cell,
     ten_ranks = average_ranks(comparison.blocks(metric, ten), higher=measure.higher) if is_ten else {}
     paper_ranks = _paper_ranks(measure, list(comparison.common)) if is_ten else {}
     rows = []
-    if not comparison.is_whole:
+    if own != common:
         rows.append(_averages(f"{measure.average_name}, each model's own datasets", own, models, measure, bold=False))
-    if several or comparison.is_whole:
-        where = f" of {len(comparison.common)} in common" if not comparison.is_whole else ""
+    if comparison.common:
+        where = f" of {len(comparison.common)} in common" if own != common else ""
         rows.append(_averages(f"{measure.average_name}{where}", common, models, measure, bold=True))
     if ranks:
         rows.append(_ranks(f"average rank of {len(ranks)}", ranks, {}, models))
@@ -231,8 +231,17 @@ def _notes(comparison: Comparison, measure: Measure) -> list[str]:
         f"({_paper.TABLE_TRIALS} trials, {_paper.SEEDS} seeds) and the difference, ours minus the paper's"
         + (", relative to it." if measure.metric != "r2" else ".")
     ]
-    if any(model in comparison.models for model in _paper.MODELS.values()):
+    if comparison.common and set(_paper.MODELS.values()) <= set(comparison.compared):
         notes.append("The paper's ranks are worked out from its rounded table, and so differ a little from its own.")
+    cut = [
+        title(model)
+        for model in comparison.models
+        if any(one.cut for (_, other, _), one in comparison.results.items() if other == model)
+    ]
+    if cut:
+        notes.append(
+            f"With cut budgets in at least one unit, as listed under “Budgets that were cut”: {', '.join(cut)}."
+        )
     if measure.metric in {"rmse", "mae"}:
         notes.append("In the unit of each target.")
     if measure.metric == "ops":
