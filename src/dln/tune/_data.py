@@ -79,12 +79,17 @@ def thin(X: Any, y: Floats, max_rows: int | None, seed: int) -> tuple[Any, Float
     return _safe_indexing(X, rows), y[rows]
 
 
-def default_folds(n_rows: int) -> int:
+def choose_folds(n_rows: int, asked: int | None = None) -> int:
     """Return the number of folds for so many rows.
 
-    >>> default_folds(300), default_folds(3000), default_folds(30_000), default_folds(3)
+    >>> choose_folds(300), choose_folds(3000), choose_folds(30_000), choose_folds(3)
     (4, 3, 2, 3)
     """
+    if asked is not None:
+        if asked > n_rows:
+            message = f"folds must be at most the number of rows, {n_rows}, got {asked}"
+            raise ValueError(message)
+        return asked
     return min(next((folds for rows, folds in _FOLDS if n_rows <= rows), FEWEST_FOLDS), n_rows)
 
 

@@ -35,6 +35,9 @@ LAG: Final = 4
 #: Parameters that say how to run a fit, not what it comes to.
 _WAYS: Final = {"n_jobs", "verbose", "callbacks", "checkpoint"}
 
+#: What numpy and scikit-learn take.
+LARGEST_SEED: Final = 2**32 - 1
+
 _PLAIN: Final = (bool, int, str, type(None))
 
 
@@ -123,13 +126,16 @@ def search(
     data.check_estimator_kind(estimator)
     X, y_values = data.check_data(X, y)
     space = own_space(estimator) if space is None else space
+    if not callable(space):
+        message = f"space must be a function space(trial, context), or None, got {space!r}"
+        raise ValueError(message)
     with quietly():
         kept = Storage(storage)
         seed = _seed(random_state, kept.seed())
         digest, _ = data.describe(estimator, X, y_values)
         X_searched, y_searched = data.thin(X, y_values, max_rows, seed)
         _, context = data.describe(estimator, X_searched, y_searched)
-        n_folds = data.default_folds(len(y_searched)) if folds is None else folds
+        n_folds = data.choose_folds(len(y_searched), folds)
         seeded = _seeded(estimator, seed)
         job = Job(seeded, X_searched, y_searched, data.split(len(y_searched), n_folds, seed))
         _check_space(estimator, first_draw(space, context))
@@ -284,7 +290,11 @@ def _text(value: Any) -> Any:
 def _seed(random_state: Any, kept: int | None) -> int:
     """Return the seed of the search; without a wish, that of the search that is gone on with."""
     if isinstance(random_state, Integral):
-        return int(random_state)
+        seed = int(random_state)
+        if not 0 <= seed <= LARGEST_SEED:
+            message = f"random_state must be a whole number from 0 to {LARGEST_SEED}, got {seed}"
+            raise ValueError(message)
+        return seed
     if random_state is None and kept is not None:
         return kept
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

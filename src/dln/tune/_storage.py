@@ -101,7 +101,8 @@ def _open(path: Path) -> Any:
     if names not in ([], [_NAME]):
         message = f"{path} holds an Optuna study of another program ({names[0]!r}): name another file"
         raise StudyError(message)
-    return package.create_study(study_name=_NAME, storage=storage, load_if_exists=True)
+    make = package.load_study if names else package.create_study
+    return make(study_name=_NAME, storage=storage)
 
 
 def _mend(path: Path) -> None:
