@@ -440,7 +440,7 @@ def test_labels_of_the_pareto_plot_do_not_cover_each_other():
         ax.set_xscale("log")
         ax.set_xlim(1e2, 1e6)
         ax.set_ylim(0.5, 1.0)
-        _figures.place_labels(figure, ax, points, list(points.values()))
+        _figures.place_labels(figure, ax, list(points.items()), list(points.values()))
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()
         # Of the text alone: an annotation counts its line too.

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dln.bench._cells import Cell, Table
+from dln.bench._cells import Cell, Table, plural
 from dln.bench._common import Comparison, datasets_in_order, in_order, title
 from dln.bench._names import ABLATIONS, DATASETS, MODELS
 from dln.bench._results import Result
@@ -15,15 +15,6 @@ from dln.bench._results import Result
 #: Stands for the second number in a text of cuts.
 _BLANK: Final = "␀"
 _ROWS: Final = re.compile(r"\b(\d+) of (\d+) (rows|trials)\b")
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "unit"), plural(3, "unit")
-    ('1 unit', '3 units')
-    """
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def spans(numbers: Iterable[int]) -> str:

@@ -128,6 +128,15 @@ def percent(value: float, reference: float) -> str:
     return f"×{ratio:.1f}" if ratio > 1 else f"×{ratio:.2g}"
 
 
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "unit"), plural(3, "unit")
+    ('1 unit', '3 units')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def with_spread(value: Spread, number: str, std: str) -> str:
     """Return a mean with its standard deviation, where there is one."""
     return number if value.std is None else f"{number} ± {std}"

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from dln.bench._common import title
-from dln.bench._figures import Figure, canvas, color, svg
+from dln.bench._figures import Figure, canvas, color, short_title, svg
 from dln.bench._statistics import ALPHA, Verdict
 
 _LINE: Final = 0.36
@@ -66,10 +65,10 @@ def critical_difference(ranks: Mapping[str, float], verdict: Verdict) -> Figure 
                 [ranks[model], ranks[model], end], [0, y, y], color=color(model), linewidth=1.4, solid_joinstyle="miter"
             )
             ax.plot(ranks[model], 0, "o", color=color(model), markersize=5, zorder=5)
-            name, number = title(model), f"{ranks[model]:.2f}"
-            label = f"{name}  {number}" if left else f"{number}  {name}"
+            name, number = short_title(model), f"{ranks[model]:.2f}"
+            text = f"{name}  {number}" if left else f"{number}  {name}"
             ax.text(
-                end + (-0.03 if left else 0.03) * margin, y, label, ha="right" if left else "left", va="center",
+                end + (-0.03 if left else 0.03) * margin, y, text, ha="right" if left else "left", va="center",
                 fontsize=10,
             )  # fmt: skip
         picture = svg(figure)

@@ -17,6 +17,7 @@ import numpy as np
 
 from dln._errors import MissingExtraError
 from dln.bench import _paper
+from dln.bench._cells import plural, score
 from dln.bench._common import Comparison, title
 from dln.bench._labels import place_labels
 from dln.bench._tables import common_average
@@ -61,8 +62,12 @@ _PAPER_LINE: Final = "#8c8c8c"
 _INK: Final = "#222222"
 #: R² below this would squeeze everything else; the chart ends there and says so.
 _LOWEST_R2: Final = -0.1
+#: Characters of a name in a figure.
+_MAX_NAME: Final = 24
 #: Times that a person knows, in seconds.
 _TICKS: Final = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36_000, 360_000)
+#: R² that differ by less are equal but for rounding.
+_SAME: Final = 1e-12
 #: Columns from which on the numbers in a matrix are too small to read.
 _MAX_NUMBERS: Final = 16
 
@@ -100,6 +105,16 @@ def color(model: str) -> str:
     return COLORS.get(model, _OTHER)
 
 
+def short_title(model: str) -> str:
+    r"""Return a model's name for a figure: not too long, and a dollar sign starts no formula.
+
+    >>> print(short_title("dln"), short_title("$"), short_title("a model with quite a long name"))
+    DLN (ours) \$ a model with quite a lo…
+    """
+    text = title(model)
+    return (text if len(text) <= _MAX_NAME else f"{text[: _MAX_NAME - 1]}…").replace("$", r"\$")
+
+
 def pareto(comparison: Comparison) -> Figure | None:
     """Draw mean R² against the geometric mean of operations, with the frontier; the paper's beside it in grey."""
     ours, paper = {}, {}
@@ -134,10 +149,10 @@ def pareto(comparison: Comparison) -> Figure | None:
         if paper:
             ax.plot([], [], "o", color="white", markeredgecolor=_PAPER_LINE, label="the paper's, tied to ours")
         figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-        points = [*ours.values(), *paper.values()]
-        place_labels(figure, ax, {title(model): point for model, point in ours.items()}, points, ax.get_lines())
+        labels = [(short_title(model), point) for model, point in ours.items()]
+        place_labels(figure, ax, labels, [*ours.values(), *paper.values()], ax.get_lines())
         picture = svg(figure)
-    over = f"{len(comparison.common)} datasets, {comparison.trials} trials"
+    over = f"{plural(len(comparison.common), 'dataset')}, {plural(comparison.trials, 'trial')}"
     caption = (
         f"Mean R² against the geometric mean of operations ({over}), with the Pareto frontiers: up and to the left is "
         f"better. Grey: the paper's ({_paper.TABLE_TRIALS} trials, the same datasets)."
@@ -180,10 +195,10 @@ def boxes(comparison: Comparison) -> Figure | None:
             if paper:
                 _box(ax, paper, i + shift, _PAPER, width=0.22)
             low += sum(value < _LOWEST_R2 for value in values)
-        ax.set_xticks(range(len(comparison.compared)), [title(model) for model in comparison.compared])
+        ax.set_xticks(range(len(comparison.compared)), [short_title(model) for model in comparison.compared])
         ax.tick_params(axis="x", length=0)
-        for label in ax.get_xticklabels():
-            label.set(rotation=35, ha="right", rotation_mode="anchor")
+        for tick in ax.get_xticklabels():
+            tick.set(rotation=35, ha="right", rotation_mode="anchor")
         ax.set_ylabel("test R²")
         ax.grid(visible=True, axis="y", color="#e6e6e6", linewidth=0.6, zorder=0)
         ax.set_axisbelow(True)
@@ -192,11 +207,11 @@ def boxes(comparison: Comparison) -> Figure | None:
         ax.set_ylim(max(bottom, _LOWEST_R2) if low else bottom, max(min(top, 1.03), bottom + 0.05))
         picture = svg(figure)
     caption = (
-        f"R² over {len(datasets)} datasets, each the mean over seeds: box of the middle half, line at the median, dots "
-        f"for datasets. Grey: the paper's on the same datasets."
+        f"R² over {plural(len(datasets), 'dataset')}, each the mean over seeds: box of the middle half, line at the "
+        f"median, dots for datasets. Grey: the paper's on the same datasets."
     )
     if low:
-        caption += f" {low} {'value is' if low == 1 else 'values are'} below {_LOWEST_R2:g} and outside the chart."
+        caption += f" {low} {'value is' if low == 1 else 'values are'} below {score(_LOWEST_R2)} and outside the chart."
     return Figure("boxes", caption, picture)
 
 
@@ -224,11 +239,13 @@ def correlations(comparison: Comparison) -> Figure | None:
     ours = _correlation(list(comparison.blocks("r2").values()))
     stated = _paper.table("r2")
     ten = [model for model in comparison.compared if model in _paper.MODELS.values()]
-    panels = [(f"ours, {comparison.trials} trials", [title(model) for model in comparison.compared], ours)]
+    panels = [
+        (f"ours\n{plural(comparison.trials, 'trial')}", [short_title(model) for model in comparison.compared], ours)
+    ]
     if len(ten) > 1:
         blocks = [[stated[dataset, model].mean for dataset in comparison.common] for model in ten]
         panels.append(
-            (f"the paper, {_paper.TABLE_TRIALS} trials", [title(model) for model in ten], _correlation(blocks))
+            (f"the paper\n{_paper.TABLE_TRIALS} trials", [short_title(model) for model in ten], _correlation(blocks))
         )
     lowest = min((float(value) for *_, matrix in panels for value in matrix[np.isfinite(matrix)]), default=0.9)
     floor = math.floor(10 * min(lowest, 0.9)) / 10
@@ -245,7 +262,7 @@ def correlations(comparison: Comparison) -> Figure | None:
             ax.spines[:].set_visible(False)
             if len(names) <= _MAX_NUMBERS:
                 _numbers(ax, matrix, (floor + 1.0) / 2)
-        figure.colorbar(image, ax=list(axes), shrink=0.7, pad=0.02, label="Pearson correlation")
+        figure.colorbar(image, ax=list(axes), shrink=0.7, pad=0.03, label="Pearson correlation")
         picture = svg(figure)
     caption = f"Correlation of models' R² over the {len(comparison.common)} datasets in common."
     if np.isnan(ours).any():
@@ -256,13 +273,19 @@ def correlations(comparison: Comparison) -> Figure | None:
 def _numbers(ax: Any, matrix: Any, middle: float) -> None:
     for (row, column), value in np.ndenumerate(matrix):
         if np.isfinite(value):
-            text = f"{value:.2f}".replace("-", "−").replace("0.", ".", 1) if value < 0.995 else "1"  # noqa: PLR2004 (rounds to 1)
+            text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−").replace("0.", ".", 1)
+            text = "1" if text == "1.00" else text
             ax.text(column, row, text, ha="center", va="center", fontsize=7.5, color="k" if value > middle else "w")
 
 
 def _correlation(blocks: Sequence[Sequence[float]]) -> Any:
+    """Return Pearson correlations; NaN for a model with the same value everywhere."""
+    matrix = np.array(blocks, dtype=np.float64)
+    constant = np.ptp(matrix, axis=1) < _SAME
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.corrcoef(np.array(blocks, dtype=np.float64))
+        found = np.asarray(np.corrcoef(matrix))
+    found[constant, :] = found[:, constant] = np.nan
+    return found
 
 
 def seconds(comparison: Comparison) -> Figure | None:
@@ -289,7 +312,7 @@ def seconds(comparison: Comparison) -> Figure | None:
                 _duration(float(middle)), (max(values), i), xytext=(6, 0), textcoords="offset points", va="center",
                 fontsize=9,
             )  # fmt: skip
-        ax.set_yticks(range(len(taken)), [title(model) for model in taken])
+        ax.set_yticks(range(len(taken)), [short_title(model) for model in taken])
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(len(taken) - 0.5, -0.5)
         smallest, largest = min(map(min, taken.values())), max(map(max, taken.values()))
@@ -301,8 +324,9 @@ def seconds(comparison: Comparison) -> Figure | None:
         ax.grid(visible=True, axis="x", color="#e6e6e6", linewidth=0.6, zorder=0)
         picture = svg(figure)
     caption = (
-        f"Time per unit at {comparison.trials} trials: dot and number at the median, thick line over the middle half, "
-        f"thin line over all units. Units ran on machines and beside work that the result file does not know."
+        f"Time per unit at {plural(comparison.trials, 'trial')}: dot and number at the median, thick line over the "
+        f"middle half, thin line over all units. Units ran on machines, and beside work, that the result file does not "
+        f"know."
     )
     return Figure("seconds", caption, picture)
 

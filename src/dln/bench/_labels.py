@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ Box = tuple[float, float, float, float]
 def place_labels(
     figure: Any,
     ax: Any,
-    labels: Mapping[str, tuple[float, float]],
+    labels: Sequence[tuple[str, tuple[float, float]]],
     points: Sequence[tuple[float, float]],
     lines: Sequence[Any] = (),
     *,
@@ -52,11 +52,12 @@ def place_labels(
     for line in lines:
         taken.extend(_along(line, _LINE * scale))
     # The lonely first: their labels stand where everybody would expect them, and the crowded take what is left.
-    spots = {name: np.asarray(ax.transData.transform(point)) for name, point in labels.items()}
-    for name in sorted(labels, key=lambda each: -_loneliness(each, spots)):
+    spots = [np.asarray(ax.transData.transform(point)) for _, point in labels]
+    for i in sorted(range(len(labels)), key=lambda each: -_loneliness(each, spots)):
+        name, point = labels[i]
         text = ax.annotate(
             name,
-            labels[name],
+            point,
             xytext=(0, 0),
             textcoords="offset points",
             fontsize=size,
@@ -67,7 +68,7 @@ def place_labels(
         )
         extent = _box(text.get_window_extent(renderer))
         width, height = extent[2] - extent[0], extent[3] - extent[1]
-        x, y = float(spots[name][0]), float(spots[name][1])
+        x, y = float(spots[i][0]), float(spots[i][1])
         best: tuple[float, float, float, float, Box] | None = None
         for far in _DISTANCES:
             for across, up in _DIRECTIONS:
@@ -88,8 +89,9 @@ def place_labels(
         taken.append(_grown(box, 1.5 * scale))
 
 
-def _loneliness(name: str, spots: Mapping[str, Any]) -> float:
-    return min((float(np.hypot(*(spots[name] - spot))) for other, spot in spots.items() if other != name), default=0.0)
+def _loneliness(one: int, spots: Sequence[Any]) -> float:
+    others = (spot for i, spot in enumerate(spots) if i != one)
+    return min((float(np.hypot(*(spots[one] - spot))) for spot in others), default=0.0)
 
 
 def _box(extent: Any) -> Box:

@@ -101,7 +101,7 @@ def _md_block(block: Block) -> list[str]:
 def _md_table(table: Table) -> list[str]:
     lines = [f"**{_md(table.title)}**", ""]
     lines.append(f"| {' | '.join(_md(name) for name in table.head)} |")
-    lines.append(f"| --- |{' ---: |' * (len(table.head) - 1)}")
+    lines.append(f"| --- |{(' --- |' if table.words else ' ---: |') * (len(table.head) - 1)}")
     lines += [f"| {' | '.join(_md_cell(cell) for cell in row)} |" for row in (*table.rows, *table.summary)]
     for note in table.notes:
         lines += ["", _md(note)]

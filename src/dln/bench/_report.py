@@ -15,7 +15,7 @@ from dln._atomic import AnyPath, write_atomically
 from dln._errors import MissingExtraError
 from dln.bench import _ablations, _account, _against, _figures, _paper
 from dln.bench._budgets import budget_table
-from dln.bench._cells import Record, score
+from dln.bench._cells import Record, plural, score
 from dln.bench._common import Comparison, compare, main_budget, title, what_is_common
 from dln.bench._critical import critical_difference
 from dln.bench._names import DATASETS
@@ -138,10 +138,10 @@ def _lead(results: Sequence[Result], comparison: Comparison, written: datetime |
     versions = ", ".join(sorted({one.version for one in results}))
     when = f"; the last was written on {written:%Y-%m-%d at %H:%M} UTC" if written else ""
     return (
-        f"{_account.plural(len(results), 'unit')} of work ({_account.plural(len(models), 'model')}, "
-        f"{_account.plural(len({one.dataset for one in results}), 'dataset')}, "
+        f"{plural(len(results), 'unit')} of work ({plural(len(models), 'model')}, "
+        f"{plural(len({one.dataset for one in results}), 'dataset')}, "
         f"{_account.seeds_text(one.seed for one in results)}), run by dln {versions}{when}. The main tables are of the "
-        f"units with {_account.plural(comparison.trials, 'trial')}; the paper's are of {_paper.TABLE_TRIALS} trials "
+        f"units with {plural(comparison.trials, 'trial')}; the paper's are of {_paper.TABLE_TRIALS} trials "
         f"and {_paper.SEEDS} seeds."
     )
 
@@ -184,7 +184,7 @@ def _accuracy(comparison: Comparison) -> Iterator[Block]:
 def _significance(comparison: Comparison, verdict: Verdict) -> Iterator[Block]:
     yield (
         f"A block of the test is a dataset, its value the mean R² over the seeds in common: "
-        f"{_account.plural(verdict.models, 'model')}, {_account.plural(verdict.datasets, 'dataset')}."
+        f"{plural(verdict.models, 'model')}, {plural(verdict.datasets, 'dataset')}."
     )
     if verdict.problem is not None:
         yield f"{verdict.problem[:1].upper()}{verdict.problem[1:]}."
