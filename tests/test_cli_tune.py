@@ -10,6 +10,7 @@ import pytest
 
 import dln
 from cli import houses, run, write
+from dln._estimator import PAPER
 
 #: The paper's model: its trials are short on sixty rows.
 TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
@@ -19,7 +20,7 @@ TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
 def folder(tmp_path, monkeypatch):
     """Work in a folder with a table; networks of a few epochs are enough."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(dln._estimator.PAPER, "max_epochs", 5)
+    monkeypatch.setitem(PAPER, "max_epochs", 5)
     write(tmp_path, {"houses.csv": houses()})
     return tmp_path
 
@@ -70,7 +71,7 @@ def test_a_search_can_start_anew(folder):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("tune", "houses.csv", "-t", "prise"), "dln: --target: houses.csv has no column 'prise'; did you mean 'price'?"),
+        (("tune", "houses.csv", "-t", "prise"), r"dln: --target: .* has no column 'prise'; did you mean 'price'\?"),
         ((*TUNE, "--trials", "0"), "dln: invalid value for '--trials': .*"),
         ((*TUNE, "--jobs", "0"), "dln: --jobs must be a number of trials above 0, or -1 for one per core, got 0"),
         ((*TUNE, "--time-limit", "soon"), "dln: --time-limit must be a length of time above zero like .*, got 'soon'"),
@@ -80,8 +81,7 @@ def test_a_search_can_start_anew(folder):
         ),
         (
             (*TUNE, "--storage", "houses.csv"),
-            r"dln: houses.csv is not a study that can be read \(line 1 cannot be read\): delete it, or name another "
-            "file",
+            r"dln: houses.csv is not a study that can be read \(line 1 cannot be read\): delete it, or .* another file",
         ),
         ((*TUNE, "--storage", "."), "dln: storage must be the path of a file, but . is a folder"),
         ((*TUNE, "--ray", "127.0.0.1:9"), "dln: there is no Ray cluster at '127.0.0.1:9': start one with .*"),

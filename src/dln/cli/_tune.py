@@ -172,7 +172,7 @@ def _search(model: DLNRegressor, found: Learnable, wish: _Wish, *, talks: bool) 
                 verbose=int(talks),
             )
         except StudyError as error:
-            message = f"{error}; --fresh starts anew" if str(error).startswith(wish.storage) else str(error)
+            message = f"{error}; --fresh starts anew" if "of another search" in str(error) else str(error)
             raise Mistake(message) from error
         except ValueError as error:
             raise Mistake(str(error)) from error
