@@ -347,16 +347,23 @@ def test_processes_that_share_a_folder_do_no_unit_twice(tmp_path):
     assert len(units) == len(set(units)) == 18
 
 
-def test_a_ray_cluster_gives_the_same_results(tmp_path):
+@pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
+def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch):
     """Two workers of a Ray cluster come to what this process does."""
     ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
     alone = small(tmp_path / "alone", models=["tree"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        try:
-            report = small(tmp_path / "ray", models=["tree"], ray="auto")
-        finally:
-            ray.shutdown()
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    memory = {"object_store_memory": 80 * 2**20}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **memory})
+    try:
+        for _ in range(2):
+            cluster.add_node(num_cpus=1, **memory)
+        report = small(tmp_path / "ray", models=["tree"], ray=cluster.address)
+        assert not ray.is_initialized()
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
     assert not report.failures
     assert told(report.results) == told(alone.results)

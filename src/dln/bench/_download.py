@@ -138,7 +138,7 @@ def _download(name: str, url: str, file: Path, progress: Progress | None, timeou
             if isinstance(cause, TimeoutError):
                 reason = f"the server was silent for {timeout:g} seconds"
             else:
-                reason = str(cause) or type(cause).__name__
+                reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
         else:
             data = part.read_bytes()
             part.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import signal
@@ -16,6 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from dln._errors import MissingExtraError
 from dln.bench._cuts import Budget
 from dln.bench._results import Result, Unit
+from dln.tune._cluster import _connect
 
 #: How often Ray runs a unit again whose worker was lost.
 RETRIES: Final = 3
@@ -189,12 +189,12 @@ class RayCluster:
         try:
             import ray
         except ImportError:
-            feature = "--ray"
+            feature = "a benchmark on a cluster"
             raise MissingExtraError(feature, "ray", "ray") from None
         self._ray = ray
-        self._started_here = not ray.is_initialized()
-        if self._started_here:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        self._connected_here = not ray.is_initialized()
+        if self._connected_here:
+            _connect(ray, address)
         environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         self._attempt = ray.remote(attempt).options(
             num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": environment}
@@ -222,5 +222,5 @@ class RayCluster:
         """Cancel what still runs."""
         for reference in self._units:
             self._ray.cancel(reference, force=True)
-        if self._started_here:
+        if self._connected_here:
             self._ray.shutdown()

@@ -128,8 +128,8 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     if holes := [*holes, *(column for column in levels if not frame[column].isin(levels[column]).all())]:
         message = f"{name}: {fact.file} has values in {', '.join(map(repr, holes))} that are missing or not known"
         raise DatasetError(message)
-    for column in levels:
-        frame[column] = pd.Categorical(frame[column], categories=levels[column])
+    for column, known in levels.items():
+        frame[column] = pd.Categorical(frame[column], categories=known)
     X = frame[[*fact.continuous, *fact.categorical]].astype(dict.fromkeys(fact.continuous, float))
     return X.reset_index(drop=True), frame[fact.target].astype(float).reset_index(drop=True)
 

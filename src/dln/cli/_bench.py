@@ -63,6 +63,7 @@ def run(
     from dln.bench._results import ResultFileError
     from dln.bench.datasets import DatasetError
     from dln.cli._bench_progress import Watch
+    from dln.tune import StudyError
 
     if quick and full:
         message = "--quick and --full exclude each other: give one of them"
@@ -90,7 +91,7 @@ def run(
                 budget=budget,
                 tell=watch.tell,
             )
-    except (DatasetError, DownloadError, _protocol.RunError, ResultFileError) as error:
+    except (DatasetError, DownloadError, _protocol.RunError, ResultFileError, StudyError) as error:
         raise Mistake(str(error)) from None
     except NotADirectoryError as error:
         message = f"--out must be a folder, got {out!r}: {error.strerror}"
@@ -202,12 +203,13 @@ def _fetch(names: Iterable[str], *, quiet: bool) -> None:
 
     from dln.cli._terminal import console
 
+    talk = console(stderr=True)
     bar = Progress(
         TextColumn("downloading {task.description}"),
         BarColumn(bar_width=20),
         DownloadColumn(),
-        console=console(stderr=True),
-        disable=quiet,
+        console=talk,
+        disable=quiet or not talk.is_terminal,
         transient=True,
     )
     with bar:
