@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from measure import machine, seconds
@@ -43,10 +44,10 @@ def with_columns(circuit: Circuit, n_columns: int) -> Circuit:
     return Circuit(columns, circuit.literals, circuit.gates, circuit.rules, circuit.intercept, circuit.decimals)
 
 
-def preparation(n_rows: int, n_columns: int) -> float:
-    """Return the time from a float32 array to the network's inputs."""
+def preparation(n_rows: int, n_columns: int, order: Literal["C", "F"] = "C") -> float:
+    """Return the time from a float32 array, stored row by row or column by column, to the network's inputs."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(n_rows, n_columns)).astype(np.float32), rng.normal(size=n_rows)
+    X, y = rng.normal(size=(n_rows, n_columns)).astype(np.float32, order=order), rng.normal(size=n_rows)
 
     def prepare_rows() -> None:
         table = learn_table(X)
@@ -67,7 +68,9 @@ def main() -> None:
     exponent(
         "a training step, rows of the batch", (64, 128, 256, 512), lambda n: kernel_step_seconds((200, 100), n, 1.0)
     )
-    exponent("preparing a table, rows", (200_000, 400_000, 800_000, 1_600_000), lambda n: preparation(n, 20))
+    many = (200_000, 400_000, 800_000, 1_600_000, 3_200_000)
+    exponent("preparing a table, rows", many, lambda n: preparation(n, 20))
+    exponent("preparing a table stored by columns, rows", many, lambda n: preparation(n, 20, "F"))
     exponent("preparing a table, features", (10, 20, 40, 80), lambda n: preparation(200_000, n))
     circuit = circuit_of_trained_shape()
     exponent("prediction, rows", (250_000, 500_000, 1_000_000, 2_000_000), lambda n: prediction(circuit, n))

@@ -83,6 +83,7 @@ class Encoder:
                 last = first + sum(len(some) for _, some in columns)
                 _fill(inputs[:, first:last], columns, rows, places, encode)
                 first = last
+                del group, columns  # before the next are read
         return Encoded(numbers, bits)
 
 
@@ -202,7 +203,8 @@ def learn_encoder(
     scaled: list[ScaledColumn] = []
     bits: list[Literal] = []
     for group in read_together(values, most=COLUMNS_AT_ONCE):
-        for (j, _), taken in zip(group, _take([column for _, column in group], rows), strict=True):
+        all_taken = _take([column for _, column in group], rows)
+        for (j, _), taken in zip(group, all_taken, strict=True):
             categories = columns[j].categories
             if categories is None:
                 missing = np.isnan(taken)
@@ -214,6 +216,7 @@ def learn_encoder(
                 bits.extend(IsIn(j, codes) for codes in groups)
             if missing.any() and not missing.all():
                 bits.append(IsMissing(j))
+        del group, all_taken, taken  # before the next are read
     return Encoder(tuple(columns), tuple(scaled), tuple(bits))
 
 

@@ -185,6 +185,7 @@ def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
+        del group  # before the next are read
     _add_columns([y], first, second)
     return first, second
 

@@ -87,7 +87,7 @@ def read_together(
     """Yield columns with their places, in order, in groups that are read row by row: at most so many, if given.
 
     All columns that are in memory make one group, for those of an array that is stored row by row come into the cache
-    together. Of columns that are read anew there are few in a group.
+    together. Of columns that are read anew there are few in a group; forget them before you ask for the next.
     """
     group: list[tuple[int, Values]] = []
     n_anew = 0

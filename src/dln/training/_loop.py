@@ -289,11 +289,11 @@ def split_off(data: kernels.Data, validation_rows: npt.NDArray[np.intp]) -> Spli
     """Set the named rows aside; weights of each part have mean one. Only the rows set aside are copied."""
     keep = np.ones(len(data.target), dtype=np.bool_)
     keep[validation_rows] = False
-    rows = np.flatnonzero(keep)
-    mean = data.weight[rows].mean(dtype=np.float64)
+    mean = data.weight[keep].mean(dtype=np.float64)
     weight = data.weight if mean == 1.0 else (data.weight / mean).astype(np.float32)
-    small = rows.astype(np.int32) if len(keep) <= np.iinfo(np.int32).max else rows
-    return Split(data._replace(weight=weight), small, take(data, validation_rows))
+    validation = take(data, validation_rows)
+    kind = np.int32 if len(keep) <= np.iinfo(np.int32).max else np.int64
+    return Split(data._replace(weight=weight), np.flatnonzero(keep).astype(kind), validation)
 
 
 def take(data: kernels.Data, rows: Rows) -> kernels.Data:

@@ -21,7 +21,6 @@ from dln.training._loop import Callback, Epoch, Plan, Trained, TrainingState, sp
 from dln.training._progress import Progress
 from dln.training._signals import signals_call
 
-
 #: Initial thresholds are found on at most so many rows, the first in canonical order, so a sample by content. They are
 #: trained on all; the trees' time grows faster than the rows, and would be longer than training.
 MAX_CUTOFF_ROWS: Final = 200_000
