@@ -100,6 +100,20 @@ def test_a_failed_unit_is_told_at_the_end(tmp_path, monkeypatch):
     assert failure == {"dataset": "mpg", "model": "linear", "seed": 0, "error": "RuntimeError: the disk is on fire"}
 
 
+def test_ctrl_c_says_that_nothing_is_lost(tmp_path, monkeypatch):
+    """An interrupted run ends with 130 and says how to go on."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_unit, "run_unit", interrupted)
+    result = run(*QUICK, "--models", "linear", "--out", str(tmp_path / "out"))
+    assert result.exit_code == 130
+    assert result.stderr.endswith(
+        "dln: interrupted; what is finished is kept, and the same command goes on from there\n"
+    )
+
+
 def test_list_shows_datasets_and_models():
     """Names, rows, licences and cuts are listed, for people and for machines."""
     result = run("bench", "list")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -24,6 +25,8 @@ app.command("report")(_bench_report.report)
 
 #: The exit code of a run in which units failed.
 FAILED: Final = 1
+#: After Ctrl-C, as shells have it.
+INTERRUPTED: Final = 130
 
 #: Packages that single models need, beyond those of the benchmark itself.
 MODEL_NEEDS: Final = {"lightgbm": ("lightgbm",), "ebm": ("interpret",), "mlp": ("torch",)}
@@ -91,6 +94,9 @@ def run(
                 budget=budget,
                 tell=watch.tell,
             )
+    except KeyboardInterrupt:
+        sys.stderr.write("dln: interrupted; what is finished is kept, and the same command goes on from there\n")
+        raise typer.Exit(INTERRUPTED) from None
     except (DatasetError, DownloadError, _protocol.RunError, ResultFileError, StudyError) as error:
         raise Mistake(str(error)) from None
     except NotADirectoryError as error:
