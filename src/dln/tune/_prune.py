@@ -1,23 +1,30 @@
-"""When a trial is not worth going on with: the median rule, after every epoch and after every fold.
+"""When a trial is not worth going on with: judged by those before it, after every epoch and after every fold.
 
 A trial gets its bars when it is asked for, made of the trials before it. So what a trial comes to depends on its
 parameters and its bars alone, not on where it runs or what runs beside it. Optuna's own pruners read the storage while
 the trial runs, and the most fitting of them, Wilcoxon's test over the folds, can tell nothing from four folds.
+
+The three numbers below were chosen on 24 random trials of the paper's model on each of three tables, in sixty orders:
+they save 16 to 30 % of the time, and the best trial that is left is at most 0.1 % worse on average. With the median,
+a factor of 1.1 and 15 % of the epochs, half of the time was saved, but the best was lost in most orders of the two
+noisy tables, for one 0.9 % worse.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Final
 
-#: Before so many trials there is no median worth the name.
+#: Fewer trials than this say nothing about others.
 ENOUGH_TRIALS: Final = 5
 #: No trial is given up whose loss is within this factor of the best: the next rows may turn the order round.
-CLOSE_TO_BEST: Final = 1.1
+CLOSE_TO_BEST: Final = 1.3
+#: Share of the earlier trials that all have to be better.
+SHARE_BETTER: Final = 2 / 3
 #: Share of the epochs that every trial may have: small learning rates begin slowly and often end best.
-PATIENT_SHARE: Final = 0.15
+PATIENT_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Bars:
             means = [sum(losses[:k]) / k for losses in fold_losses if len(losses) >= k]
             if len(means) < ENOUGH_TRIALS:
                 break
-            folds.append(max(median(means), CLOSE_TO_BEST * min(means)))
+            folds.append(_bar(means))
         return cls(tuple(told) if len(told) >= ENOUGH_TRIALS else (), tuple(folds))
 
     def rules_out_fold(self, losses: Sequence[float]) -> bool:
@@ -68,4 +75,14 @@ class EpochBar:
                 self._next[i] += 1
         if epoch < PATIENT_SHARE * max_epochs:
             return False
-        return loss > max(median(self._best), CLOSE_TO_BEST * min(self._best))
+        return loss > _bar(self._best)
+
+
+def _bar(losses: Sequence[float]) -> float:
+    """Return the highest loss to go on with, given those of the others at the same point.
+
+    >>> _bar([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), _bar([1.0, 1.0, 1.0])
+    (4.0, 1.3)
+    """
+    at_least = sorted(losses)[math.ceil(SHARE_BETTER * len(losses)) - 1]
+    return max(at_least, CLOSE_TO_BEST * min(losses))

@@ -95,7 +95,7 @@ def search(
     ray : str or None, default=None
         Run trials on a Ray cluster: "auto" or its address.
     prune : bool, default=True
-        Give up trials that do worse than the median of those before them: after any epoch where the estimator is a
+        Give up trials that do worse than two thirds of those before them: after any epoch where the estimator is a
         network alone, else after any fold.
     verbose : int, default=0
         1 shows the trials that are done, the best so far and the time left.

@@ -12,6 +12,9 @@ from dln._atomic import AnyPath
 from dln.tune._optuna import Answer, frozen, optuna, thawed
 from dln.tune._space import Context, Space
 
+#: Seconds after which a lock is that of a process that was killed: to write a line takes none.
+GRACE: Final = 3
+
 _NAME: Final = "dln.tune"
 _FACTS: Final = "search"
 #: Facts that are fingerprints: that they differ can be told, but not how.
@@ -91,7 +94,8 @@ def _open(path: Path) -> Any:
     journal = package.storages.journal
     try:
         # A lock that is a file, not a link: links need rights that not everyone has on Windows.
-        backend = journal.JournalFileBackend(str(path), lock_obj=journal.JournalFileOpenLock(str(path)))
+        lock = journal.JournalFileOpenLock(str(path), grace_period=GRACE)
+        backend = journal.JournalFileBackend(str(path), lock_obj=lock)
         storage = package.storages.JournalStorage(backend)
         names = [study.study_name for study in storage.get_all_studies()]
     except OSError:
