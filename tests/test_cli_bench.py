@@ -57,7 +57,7 @@ def test_a_run_tells_its_cuts_its_units_and_what_is_next(tmp_path):
     assert result.exit_code == 0
     assert "6 units of work: 3 datasets, 2 models" in result.stderr
     assert "tree    search on at most 200 rows" in result.stderr
-    assert re.search(r"6/6  mpg         tree        seed 0  R²  0\.\d+ +[\d.]+K? OPs +[\d.]+ s", result.stderr)
+    assert re.search(r"6/6  mpg         tree    seed 0  R²  0\.\d+ +[\d.]+K? OPs +[\d.]+ s", result.stderr)
     assert re.search(r"about \d+ s left", result.stderr)
     assert result.stdout == f"6 results in {out}. What to do next:\n  dln bench report {out}\n"
 

@@ -234,14 +234,16 @@ def _fetch(names: Iterable[str], *, quiet: bool) -> None:
 
 def _tell_plan(datasets: list[str], models: list[str], budget: Budget, *, n_units: int) -> None:
     from dln.bench._cuts import cut_of
-    from dln.cli._terminal import console, facts
+    from dln.cli._terminal import console
 
     talk = console(stderr=True)
     talk.print(f"{n_units} units of work: {len(datasets)} datasets, {len(models)} models")
     cuts = [(model, text) for model in models if (text := str(cut_of(model, budget)))]
     if cuts:
         talk.print("Budgets that are cut" + (":" if budget == "quick" else " (--full cuts none):"))
-        talk.print(facts(cuts))
+        width = max(len(model) for model, _ in cuts)
+        for model, text in cuts:
+            talk.print(f"  {model:<{width}}  {text}")
 
 
 def _tell_report(out: str, report: Report, *, as_json: bool, quiet: bool) -> None:

@@ -80,10 +80,11 @@ class Watch:
             self._seconds[result.model].append(result.search_seconds + result.fit_seconds)
         left = self._time_left()
         self._bar.update(self._all, completed=done, note=left)
+        width = max(len(unit.model) for unit in self._units)
         counted = f"{done:>{len(str(len(self._units)))}}/{len(self._units)}"
         said = f"failed: {event.error}" if result is None else _line(result)
         self._print(
-            f"{counted}  {event.unit.dataset:<10}  {event.unit.model:<10}  seed {event.unit.seed}  {said}", left
+            f"{counted}  {event.unit.dataset:<10}  {event.unit.model:<{width}}  seed {event.unit.seed}  {said}", left
         )
 
     def _print(self, text: str, left: str = "") -> None:
