@@ -287,7 +287,10 @@ def test_the_storage_of_another_search_is_refused(tmp_path):
         "random_state was 0 and is 1": lambda: ridge(3, storage=path, random_state=1),
         "folds was 4 and is 2": lambda: ridge(3, storage=path, folds=2),
         "max_rows was None and is 50": lambda: ridge(3, storage=path, max_rows=50),
-        "alpha was '1.0' and is '2.0'": lambda: search(
+        "Ridge.random_state was None and is 3": lambda: search(
+            Ridge(random_state=3), X, Y, space=alphas, n_trials=3, storage=path, random_state=0
+        ),
+        "Ridge.alpha was '1.0' and is '2.0'": lambda: search(
             Ridge(2.0), X, Y, space=alphas, n_trials=3, storage=path, random_state=0
         ),
         "the space is not the same": lambda: search(
@@ -543,7 +546,7 @@ def test_missing_extras_are_named(missing, options, monkeypatch):
 REFITTED = DLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=10, n_grown_rules=0)
 
 
-@parametrize_with_checks([DLNSearchCV(REFITTED, space=rates, n_trials=2, cv=2)])
+@parametrize_with_checks([DLNSearchCV(REFITTED, n_trials=2, cv=2)])
 def test_scikit_learns_checks(estimator, check):
     """Every check of scikit-learn passes."""
     check(estimator)
