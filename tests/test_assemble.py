@@ -14,7 +14,8 @@ from dln._circuit import Above, Circuit, Column, Gate, Rule
 from dln._discretize import Cutter, Target, tree_signal
 from dln._encoding import learn_encoder
 from dln._gates import AND, NAND
-from dln.training._grow import bin_inputs, grow_rules
+from dln.training._binned import bin_inputs
+from dln.training._grow import grow_rules
 
 
 def table(seed: int, n: int = 150) -> tuple[tuple[Column, ...], list[np.ndarray], np.ndarray]:

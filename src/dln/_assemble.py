@@ -16,22 +16,12 @@ from dln._discretize import Cutter, Target, discretize, tree_cuts, tree_signal
 from dln._encoding import Encoder
 from dln._frontier import find_frontier
 from dln._rows import CanonicalRows
-from dln.training._grow import (
-    FINE_CUTOFFS,
-    LEAVES,
-    GrownRule,
-    Inputs,
-    bin_inputs,
-    fire_matrix,
-    grow_rules,
-    keep_cutoffs,
-    polish,
-    polish_helps,
-    teach,
-)
+from dln.training._binned import FINE_CUTOFFS, Inputs, Rows, bin_inputs, keep_cutoffs
+from dln.training._grow import GrownRule, fire_matrix, grow_rules, polish, polish_helps
 from dln.training._loop import Trained
 from dln.training._progress import Progress
 from dln.training._select import distinct, pool, solve_weights
+from dln.training._teach import LEAVES, imagine, imagined_weight, teach
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -108,10 +98,11 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     if recipe.refit is None:
         return _mean_of(circuits, builder, target)
     rows = training.rows.sample(MAX_ROWS)
-    sample, weight = rows.index, rows.weight
-    standard = target.standardise(training.y[sample])
-    fires = _fires(builder, signals, training.values, sample, target)
-    grown, inputs, goal = _grow(training, recipe, standard, sample, weight, progress)
+    standard = target.standardise(training.y[rows.index])
+    school = _go_to_school(training, recipe, standard, rows, progress)
+    goal, weight, inputs = school.goal, school.weight, school.inputs
+    fires = _fires(builder, signals, training.values, rows.index, school.imagined, target)
+    grown = _grow(school, recipe.growth, progress)
     both = np.concatenate([fires, fire_matrix(grown, inputs)])
     kept = distinct(list(both))
     chosen = [kept[k] for k in _choose(both[kept], goal, weight, recipe)]
@@ -121,7 +112,8 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     if growth.sweeps and rules:
         leaves = max(_n_leaves(rule) for rule in rules)
         how = {"sweeps": growth.sweeps, "max_leaves": leaves, "seed": growth.seed}
-        if polish_helps(len(rules), inputs, goal, standard, weight, fires[own], **how):
+        real = np.arange(len(rows.index))
+        if polish_helps(len(rules), inputs.at(real), goal[real], standard, rows.weight, fires[own][:, real], **how):
             after_each = progress.stage("polish", growth.sweeps * len(rules))
             rules = polish(rules, inputs, goal, weight, fires[own], **how, after_each=after_each)
     final = np.concatenate([fires[own], fire_matrix(rules, inputs)])
@@ -155,54 +147,68 @@ def _mean_of(circuits: Sequence[Circuit], builder: CircuitBuilder, target: Targe
 
 
 def _fires(
-    builder: CircuitBuilder, signals: list[Signal], values: Sequence[Values], rows: npt.NDArray[np.intp], target: Target
+    builder: CircuitBuilder, signals: list[Signal], values: Sequence[Values], rows: Rows, imagined: Rows, target: Target
 ) -> Bools:
-    """Return where the networks' rules fire, ``(n_rules, n_rows)``."""
+    """Return where the networks' rules fire, on the named rows and on imagined ones, ``(n_rules, n)``."""
     step = 10.0**-target.decimals
     pooled = builder.circuit(0.0, [(signal, step) for signal in signals], decimals=target.decimals)
-    found = pooled.rule_values([column[rows] for column in values])
-    return np.array(found, dtype=np.bool_).reshape(len(signals), len(rows))
-
-
-def _grow(
-    training: Training,
-    recipe: Recipe,
-    y: Floats,
-    sample: npt.NDArray[np.intp],
-    weight: Floats,
-    progress: Progress,
-) -> tuple[list[GrownRule], Inputs, Floats]:
-    """Return grown rules, the inputs they were grown on, and the target that they were grown for."""
-    growth = recipe.growth
-    encoded = training.encoder.encode(training.values, sample)
-    n_columns = max(1, encoded.numbers.shape[1])
-    teaches = growth.n_rules > 0 and growth.n_teachers > 0 and len(sample) >= MIN_ROWS_TO_TEACH
-    inputs = bin_inputs(
-        encoded.numbers, encoded.bits, FINE_CUTOFFS if teaches else max(1, growth.max_cutoffs // n_columns)
+    found = pooled.rule_values(
+        [column[np.concatenate([rows, rows[mixed]])] for column, mixed in zip(values, imagined, strict=True)]
     )
-    if not growth.n_rules or not len(inputs.n_bins):
-        return [], inputs, y
-    goal, leaves = y, growth.max_leaves or LEAVES[-1]
-    if teaches:
-        after_each = progress.stage("teachers", growth.n_teachers)
-        lesson = teach(
-            inputs, y, weight, growth.n_teachers, growth.max_leaves, growth.seed, growth.n_threads, after_each
-        )
-        leaves = lesson.leaves
-        inputs = keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs)
-        # Teachers estimate a mean: for other losses they only say where to cut.
-        if recipe.loss == "squared_error":
-            goal = lesson.share * y + (1 - lesson.share) * lesson.prediction
-    grown = grow_rules(
-        inputs,
-        goal,
-        weight,
+    return np.array(found, dtype=np.bool_).reshape(len(signals), len(rows) + imagined.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _School:
+    """What rules are grown on and for: the rows and then the imagined ones."""
+
+    inputs: Inputs
+    goal: Floats
+    weight: Floats
+    leaves: int
+    imagined: Rows
+    """(n_columns, n): which row gives each column of an imagined row its value."""
+
+
+def _go_to_school(training: Training, recipe: Recipe, y: Floats, rows: CanonicalRows, progress: Progress) -> _School:
+    """Return what to grow rules for: the target itself, or what teachers make of it."""
+    growth, weight = recipe.growth, rows.weight
+    encoder = training.encoder
+    encoded = encoder.encode(training.values, rows.index)
+    n_scaled = max(1, encoded.numbers.shape[1])
+    teaches = growth.n_rules > 0 and growth.n_teachers > 0 and len(y) >= MIN_ROWS_TO_TEACH
+    columns = [scaled.column for scaled in encoder.scaled] + [literal.column for literal in encoder.bits]
+    most = FINE_CUTOFFS if teaches else max(1, growth.max_cutoffs // n_scaled)
+    inputs = bin_inputs(encoded.numbers, encoded.bits, most, columns)
+    imagined = np.empty((len(training.values), 0), dtype=np.intp)
+    if not teaches or not len(inputs.n_bins):
+        return _School(inputs, y, weight, growth.max_leaves or LEAVES[0], imagined)
+    after_each = progress.stage("teachers", growth.n_teachers)
+    lesson = teach(inputs, y, weight, growth.n_teachers, growth.max_leaves, growth.seed, growth.n_threads, after_each)
+    # Teachers estimate a mean: for other losses they only say where to cut.
+    if recipe.loss != "squared_error" or lesson.share == 1:
+        return _School(keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs), y, weight, lesson.leaves, imagined)
+    imagined = imagine(len(training.values), weight, (growth.seed, 6))
+    others = inputs.mixed(imagined)
+    goal = np.concatenate([lesson.goal(y), lesson.predict(others)])
+    weight = np.concatenate([weight, imagined_weight(weight, others.n_rows)])
+    inputs = keep_cutoffs(inputs.followed_by(others), lesson.gains, growth.max_cutoffs)
+    return _School(inputs, goal, weight, lesson.leaves, imagined)
+
+
+def _grow(school: _School, growth: Growth, progress: Progress) -> list[GrownRule]:
+    """Return grown rules."""
+    if not growth.n_rules or not len(school.inputs.n_bins):
+        return []
+    return grow_rules(
+        school.inputs,
+        school.goal,
+        school.weight,
         growth.n_rules,
-        max_leaves=leaves,
+        max_leaves=school.leaves,
         seed=growth.seed,
         after_each=progress.stage("grown rules", growth.n_rules),
     )
-    return grown, inputs, goal
 
 
 def _choose(fires: Bools, goal: Floats, weight: Floats, recipe: Recipe) -> tuple[int, ...] | range:

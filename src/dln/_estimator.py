@@ -112,13 +112,13 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     n_grown_rules : int, default=250
         Rules grown from boosted trees besides those of the networks; the best of all enter the model.
     max_leaves : int or None, default=None
-        Leaves of the tree behind a grown rule. None tries 4, 8, 16 and 32 on rows set aside, and takes the fewest that
+        Leaves of the tree behind a grown rule. None tries 4 to 64 on rows set aside, and takes the fewest that
         do nearly as well as the best: the fewer, the easier to read.
     max_cutoffs : int or None, default=None
         Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4.
     n_teachers : int, default=8
         Bagged boosted trees whose mean steadies a noisy target, as far as that proves to help on rows that they have
-        not seen; they also say where to cut.
+        not seen, also for rows imagined between those of the table; they also say where to cut.
     polish_sweeps : int or None, default=None
         How often each grown rule is grown anew against what the others leave; None: 10 where `max_rules` is at most
         40, else 0.

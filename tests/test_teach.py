@@ -1,0 +1,110 @@
+"""Teachers, imagined rows, and what students find out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from dln import DLNRegressor
+from dln.training._binned import bin_inputs
+from dln.training._teach import MIXED, MOST_IMAGINED, imagine, imagined_weight, teach
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    """Binned inputs and a standardised target."""
+    X, y = make_friedman1(500, noise=1.0, random_state=0)
+    X = X.astype(np.float32)
+    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
+    return inputs, (y - y.mean()) / y.std(), np.ones(500)
+
+
+def test_teachers_are_trusted_where_the_target_is_noise(friedman):
+    """With a noisy target the teachers' mean is the better goal, with a clean one the target itself."""
+    inputs, y, weight = friedman
+    noisy = y + np.random.default_rng(0).normal(0, 2, len(y))
+    lesson = teach(inputs, noisy, weight, 4, None, 0, 2)
+    assert lesson.share < 1
+    assert np.mean((lesson.predict(inputs) - y) ** 2) < 0.3 * np.mean((noisy - y) ** 2)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_do_not_change_the_lesson(friedman, n_threads):
+    """Teachers learn the same in any number of threads."""
+    inputs, y, weight = friedman
+    np.testing.assert_array_equal(
+        teach(inputs, y, weight, 3, None, 0, n_threads).goal(y), teach(inputs, y, weight, 3, None, 0, 2).goal(y)
+    )
+
+
+def test_a_clean_target_stays_nearly_itself():
+    """Where y is a few clear steps without noise, the target stays what it is, and small trees are enough."""
+    X = np.random.default_rng(0).random((400, 2)).astype(np.float32)
+    inputs = bin_inputs(X, np.zeros((400, 0), np.float32), 64)
+    y = np.where(X[:, 0] > 0.5, 1.0, -1.0) * np.where(X[:, 1] > 0.3, 1.0, -1.0)
+    lesson = teach(inputs, y, np.ones(400), 2, None, 0, 1)
+    assert np.mean((lesson.goal(y) - y) ** 2) < 0.02
+    assert lesson.leaves <= 8
+
+
+def test_leaves_that_are_given_are_kept(friedman):
+    """With max_leaves given, students only say how far to trust the teachers."""
+    inputs, y, weight = friedman
+    assert teach(inputs, y, weight, 1, 5, 0, 1).leaves == 5
+
+
+def test_a_teacher_predicts_the_rows_it_was_trained_with_as_it_says(friedman):
+    """A teacher's trees, run again, give its prediction."""
+    inputs, y, weight = friedman
+    lesson = teach(inputs, y, weight, 2, 4, 0, 1)
+    for teacher in lesson.teachers:
+        np.testing.assert_allclose(teacher.predict(inputs), teacher.prediction, rtol=1e-12, atol=1e-12)
+        assert not set(teacher.rows) & set(teacher.aside)
+
+
+def test_imagined_rows_mix_two_rows():
+    """Each imagined row takes every column's value from one of two rows, most from the first."""
+    weight = np.ones(50)
+    rows = imagine(30, weight, (0,))
+    assert rows.shape == (30, 200)
+    for column in rows.T:
+        assert len(set(column.tolist())) <= 2
+    counts = np.array([np.sort(np.bincount(column, minlength=50))[-1] for column in rows.T]) / 30
+    assert abs(1 - MIXED - counts.mean()) < 0.1
+
+
+def test_rows_are_imagined_by_weight():
+    """A row of no weight is never drawn, a heavy one most; all imagined rows together weigh as much as all rows."""
+    weight = np.array([0.0, 1.0, 8.0, 1.0])
+    counts = np.bincount(imagine(3, weight, (1,)).ravel(), minlength=4)
+    assert counts[0] == 0
+    assert counts[2] > 0.5 * counts.sum()
+    assert imagined_weight(weight, 16).sum() == pytest.approx(10.0)
+
+
+def test_imagined_rows_are_bounded():
+    """However many rows there are, so many are imagined and no more."""
+    assert imagine(2, np.ones(40_000), (0,)).shape == (2, MOST_IMAGINED)
+
+
+def test_the_inputs_of_one_column_stay_together():
+    """An imagined row takes all bits of a category from the same row: it is never of two categories, nor of none."""
+    bits = np.eye(3, dtype=np.float32)[np.random.default_rng(0).integers(3, size=60)]
+    numbers = np.random.default_rng(1).random((60, 2)).astype(np.float32)
+    inputs = bin_inputs(numbers, bits, 8, columns=[0, 1, 2, 2, 2])
+    mixed = inputs.mixed(imagine(3, np.ones(60), (2,)))
+    assert (mixed.bins[2:].sum(axis=0) == 1).all()
+    both = inputs.followed_by(mixed)
+    assert both.n_rows == 60 + 240
+    np.testing.assert_array_equal(both.bins[:, :60], inputs.bins)
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_noise_is_not_learned(columns):
+    """On a target of pure noise the model predicts little but the mean, on rows that it has not seen."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, columns)), rng.normal(size=300)
+    unseen, unseen_y = rng.random((300, columns)), rng.normal(size=300)
+    model = DLNRegressor(n_networks=0, random_state=0).fit(X, y)
+    assert model.score(unseen, unseen_y) > -0.15
