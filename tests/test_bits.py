@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -179,3 +184,19 @@ def test_columns_that_are_not_read_may_be_anything_of_the_right_length() -> None
     table = [np.array([0.0, 2.0, np.nan]), np.broadcast_to(np.float32(np.nan), 3)]
     assert_same_bits(predict(circuit, table), circuit.evaluate(table))
     assert_same_bits(predict(circuit, table[::-1]), circuit.evaluate(table[::-1]))
+
+
+def test_no_memory_is_read_after_it_is_freed():
+    """With freed memory overwritten, as Python's debug allocators do, predictions stay what they are."""
+    program = """
+import numpy as np
+from test_bits import layered_circuit, predict, prepare, random_table
+
+circuit = layered_circuit(0, n_rules=30, layers=(40, 30))
+table = random_table(circuit, 3000, np.float64)
+for n_threads in (1, 3):
+    assert (predict(prepare(circuit), table, n_threads) == circuit.evaluate(table)).all()
+"""
+    environment = {**os.environ, "PYTHONMALLOC": "debug", "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -186,16 +186,16 @@ def xor_words(_typing: Any, _a: Any, _b: Any, _out: Any) -> Any:
 
 
 def _adder(element: ir.Type) -> Any:
-    """Return a function ``(nodes, offsets, steps, n_rules, scale, out)`` that predicts the rows of one word.
+    """Return a function ``(nodes, rules, steps, n_rules, scale, out)`` that predicts the rows of one word.
 
-    `offsets` says how far from `nodes` the words of the rules stand.
+    `rules` says which nodes enter the sum.
     """
     is_float = element is _DOUBLE
 
     @_intrinsic
-    def add_up(_typing: Any, _nodes: Any, _offsets: Any, _steps: Any, _n_rules: Any, _scale: Any, _out: Any) -> Any:
+    def add_up(_typing: Any, _nodes: Any, _rules: Any, _steps: Any, _n_rules: Any, _scale: Any, _out: Any) -> Any:
         def codegen(context: Any, builder: ir.IRBuilder, _: Any, arguments: Any) -> ir.Value:
-            nodes, offsets, steps, n_rules, scale, out = arguments
+            nodes, rules, steps, n_rules, scale, out = arguments
 
             def splat(number: ir.Value) -> ir.Value:
                 return _splat(builder, number if is_float else builder.fptosi(number, element), WORD)
@@ -203,7 +203,7 @@ def _adder(element: ir.Type) -> Any:
             total = _cgutils.alloca_once_value(builder, splat(_load(builder, scale, _DOUBLE)))
             with _cgutils.for_range(builder, n_rules) as loop:
                 step = splat(_load(builder, steps, _DOUBLE, loop.index))
-                offset = _load(builder, offsets, _INT64, loop.index)
+                offset = builder.mul(_load(builder, rules, _INT64, loop.index), _INT64(_ROW_OF_WORDS))
                 word = _load(builder, builder.add(nodes, offset), _INT64)
                 before = builder.load(total)
                 after = builder.fadd(before, step) if is_float else builder.add(before, step)
@@ -253,10 +253,11 @@ def run(
     nodes = np.empty((n_nodes + 1, WORDS), dtype=np.int64)
     column = np.empty(BLOCK, dtype=np.float64)
     tail = np.empty(WORD, dtype=np.float64)
-    offsets = rules * _ROW_OF_WORDS
+    # Numba frees an array after the last line that names it, whoever still has its address: those made here are all
+    # named in the loop.
     base = np.int64(nodes.ctypes.data)
     targets, tail_target = np.int64(out.ctypes.data), np.int64(tail.ctypes.data)
-    offsets_source, steps_source = np.int64(offsets.ctypes.data), np.int64(steps.ctypes.data)
+    rules_source, steps_source = np.int64(rules.ctypes.data), np.int64(steps.ctypes.data)
     scale_source = np.int64(scale.ctypes.data)
     infinite = False
     for first in range(start, stop, BLOCK):
@@ -274,9 +275,9 @@ def run(
             row = first + w * WORD
             target = targets + 8 * row if stop - row >= WORD else tail_target
             if narrow:
-                add_up_narrow(base + 8 * w, offsets_source, steps_source, rules.size, scale_source, target)
+                add_up_narrow(base + 8 * w, rules_source, steps_source, rules.size, scale_source, target)
             else:
-                add_up_wide(base + 8 * w, offsets_source, steps_source, rules.size, scale_source, target)
+                add_up_wide(base + 8 * w, rules_source, steps_source, rules.size, scale_source, target)
             for r in range(stop - row if stop - row < WORD else 0):
                 out[row + r] = tail[r]
     return infinite
