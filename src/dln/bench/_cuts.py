@@ -71,7 +71,8 @@ CUTS: Final[dict[str, Cut]] = {
     "dln-paper": _NETWORK,
     # As it ships: its defaults are what most people will use.
     "dln": Cut(max_trials=0),
-    # A default fit takes minutes; this one takes a twentieth and scores within 0.005 of it on concrete and yacht.
+    # A default fit averages 14 bags and takes minutes. On concrete, two bags at this rate took a third of the time of
+    # two at the default rate of 0.015, with R² 0.940 and 0.938.
     "ebm": Cut(max_trials=0, final={"outer_bags": 2, "learning_rate": 0.05}),
     **dict.fromkeys(ABLATIONS, _NETWORK),
 }
