@@ -176,7 +176,7 @@ def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
     for rank in np.unique(ranks):
         if rank not in ends:  # one at a time: for several, numpy has no vector instructions
             parted[start:].partition(rank - start)
-            start = rank
+            start = rank + 1  # what stands there now must stay there
     return np.array([ends.get(rank, parted[rank]) for rank in ranks], dtype=values.dtype)
 
 
