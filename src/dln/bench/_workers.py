@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from dln._errors import MissingExtraError
 from dln.bench._cuts import Budget
 from dln.bench._results import Result, Unit
-from dln.tune._cluster import _connect
+from dln.tune._cluster import connect
 
 #: How often Ray runs a unit again whose worker was lost.
 RETRIES: Final = 3
@@ -194,7 +194,7 @@ class RayCluster:
         self._ray = ray
         self._connected_here = not ray.is_initialized()
         if self._connected_here:
-            _connect(ray, address)
+            connect(ray, address)
         environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
         self._attempt = ray.remote(attempt).options(
             num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": environment}

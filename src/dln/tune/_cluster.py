@@ -23,7 +23,7 @@ class Cluster:
         self._ray = ray = _ray()
         self._connected_here = not ray.is_initialized()
         if self._connected_here:
-            _connect(ray, address)
+            connect(ray, address)
         self.n_jobs = n_jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._job = ray.put(job)  # once: each machine fetches it when it first needs it
         self._run = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=True)(evaluate)
@@ -65,7 +65,7 @@ def _ray() -> Any:
     return ray
 
 
-def _connect(ray: Any, address: str) -> None:
+def connect(ray: Any, address: str) -> None:
     try:
         _knock(address)
         ray.init(address=address, log_to_driver=False)

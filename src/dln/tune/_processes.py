@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 
 from dln.tune._trial import Job, Outcome, Task
 from dln.tune._worker import read_frame, write_frame

@@ -9,7 +9,7 @@ import threading
 from queue import SimpleQueue
 from typing import BinaryIO, Final
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 
 from dln.tune._trial import Outcome, evaluate
 
