@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln._circuit import MISSING, UNKNOWN, Column, IsIn, IsMissing
+from dln._circuit import MISSING, UNKNOWN, Column, IsIn, IsMissing, literal_values
 from dln._encoding import ScaledColumn, learn_encoder, scale
 from dln._rows import canonical_rows
 
@@ -165,3 +165,23 @@ def test_a_thousand_columns():
     encoder = learn_encoder([Column(f"x{j}") for j in range(1000)], values, np.ones(3))
     assert [scaled.column for scaled in encoder.scaled] == list(range(1, 1000))
     assert np.all(encoder.encode(values).numbers == np.array([[0.0], [0.5], [1.0]]))
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("share", [1.0, 0.9, 0.01])
+def test_rows_are_encoded_in_the_order_asked_for(layout, share):
+    """However many rows are named, and however the table is stored, row i of the inputs is that of rows[i]."""
+    rng = np.random.default_rng(0)
+    n = 30_000
+    table = np.asarray(rng.normal(size=(n, 3)), order=layout)
+    table[rng.uniform(size=table.shape) < 0.1] = np.nan
+    codes = rng.integers(-1, 4, n).astype(np.int32)
+    values = [table[:, 0], codes, table[:, 1].astype(np.float32), rng.uniform(-1.0, 1.0, n) * 1.7e308]
+    columns = [Column("a"), Column("b", ("p", "q", "r", "s")), Column("c"), Column("d")]
+    rows = rng.permutation(n)[: round(share * n)]
+    encoder = learn_encoder(columns, values, np.ones(len(rows)), rows=rows)
+    encoded = encoder.encode(values, rows)
+    for k, scaled in enumerate(encoder.scaled):
+        np.testing.assert_array_equal(encoded.numbers[:, k], scale(scaled, values[scaled.column][rows]))
+    for k, literal in enumerate(encoder.bits):
+        np.testing.assert_array_equal(encoded.bits[:, k], literal_values(literal, values[literal.column][rows]))

@@ -79,3 +79,12 @@ def test_large_columns_that_are_converted_are_read_anew(numbers):
         for _ in range(2):
             for j in (0, N_COLUMNS - 1):
                 np.testing.assert_array_equal(columns[j], numbers[:, j])
+
+
+def test_mistakes_in_later_batches_are_told_with_their_rows():
+    """Rows of X are counted from its first, whichever batch they are read in."""
+    X = pd.DataFrame({"a": np.zeros(BATCH + 10), "b": np.zeros(BATCH + 10)})
+    model = DLNRegressor(max_epochs=1, n_grown_rules=0).fit(pd.DataFrame({"a": range(30), "b": range(30)}), range(30))
+    X.loc[BATCH + 7, "a"] = np.inf
+    with pytest.raises(ValueError, match=rf"'a' .* row {BATCH + 7} holds inf"):
+        model.predict(X)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln._rows import _hashes, canonical_rows, weighted_quantile
+from dln._rows import _hashes, _sorted, canonical_rows, weighted_quantile
 
 #: Few values, so that rows repeat; all the kinds of numbers that could be mistaken for each other.
 NUMBERS = st.sampled_from([0.0, 1.0, 2.0, 1.5, np.nan, 5e-324, -5e-324, 1e308, -1e308, 0.1])
@@ -106,6 +106,27 @@ def test_hashes_are_independent_and_even():
         assert 0.49 < min(shares) < max(shares) < 0.51
 
 
+@pytest.mark.parametrize("n", [1, 5000, 4096 * 16, 70_001])
+@pytest.mark.parametrize("bits", [64, 20])
+def test_sorting_by_parts_is_sorting(n, bits):
+    """Hashes are sorted, and the order says where they came from, also where their first digits are all the same."""
+    hashes = np.random.default_rng(n).integers(0, 2**bits, size=n, dtype=np.uint64, endpoint=False)
+    order, found = _sorted(hashes)
+    np.testing.assert_array_equal(found, np.sort(hashes))
+    np.testing.assert_array_equal(hashes[order], found)
+    assert len(np.unique(order)) == n
+
+
+def test_many_rows_repeat():
+    """More rows than are sorted at once, each several times with weights, are merged as few are."""
+    rng = np.random.default_rng(0)
+    column, weight = rng.integers(0, 9000, 40_000).astype(np.float64), rng.integers(0, 3, 40_000).astype(np.float64)
+    rows = canonical_rows([column], np.zeros(40_000), weight)
+    expected = np.bincount(column.astype(int), weight, minlength=9000)
+    np.testing.assert_array_equal(np.sort(column[rows.index]), np.flatnonzero(expected))
+    np.testing.assert_array_equal(rows.weight, expected[column[rows.index].astype(int)])
+
+
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
@@ -144,3 +165,14 @@ def test_weighted_quantile_keeps_the_shape_of_q():
     """One share gives one number, as an array without dimensions."""
     assert weighted_quantile(np.array([1.0, 2.0, 3.0], dtype=np.float32), np.ones(3), 0.5).shape == ()
     assert float(weighted_quantile(np.array([1.0, 2.0, 3.0]), np.ones(3), 0.5)) == 2.0
+
+
+@given(
+    st.lists(st.sampled_from([-2.0, 0.0, 0.5, 3.0]) | st.floats(-9, 9), min_size=1, max_size=60),
+    st.lists(st.floats(0, 1), max_size=5),
+)
+def test_weighted_quantile_is_found_without_sorting(values, q):
+    """Of rows that weigh one, the values at any ranks are those of the sorted values."""
+    found = weighted_quantile(np.array(values), np.ones(len(values)), q)
+    places = [max(int(np.ceil(share * len(values))) - 1, 0) for share in q]
+    np.testing.assert_array_equal(found, np.sort(values)[places])
