@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dln import DLNRegressor
-from dln._table import BATCH, learn_table
+from dln._table import BATCH, LARGE, learn_table
 
 N_ROWS, N_COLUMNS = 300_000, 20
 #: The float32 table's bytes, of which memory is told as a multiple.
@@ -59,12 +59,16 @@ def peak(function):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path):
+def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path, monkeypatch):
     """Whatever X is and whatever type its columns have, they are not copied but for the network's inputs."""
+    # What is done on a sample takes the same memory for millions of rows: here it is to be as small beside the table.
+    monkeypatch.setattr("dln._assemble.MAX_ROWS", 10_000)
+    monkeypatch.setattr("dln._estimator.MAX_ROWS", 10_000)
+    monkeypatch.setattr("dln.training._networks.MAX_CUTOFF_ROWS", 10_000)
     X = SOURCES[source](numbers, tmp_path)
     y = numbers[:, 0].astype(np.float64)
     options = {"hidden_layer_sizes": (8,), "n_thresholds": 1, "batch_size": 512, "max_epochs": 1, "n_grown_rules": 0}
-    model = DLNRegressor(**options, random_state=0).fit(X[:1000], y[:1000])  # compiled and imported now
+    model = DLNRegressor(**options, random_state=0).fit(X[:LARGE], y[:LARGE])  # now all is compiled
     model, most = peak(lambda: model.fit(X, y))
     assert most <= 2.0 * TABLE
     predicted, most = peak(lambda: model.predict(X))
