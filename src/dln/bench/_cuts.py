@@ -59,7 +59,7 @@ def _settings(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in values.items())
 
 
-_NETWORK: Final = Cut(max_rows=2000)
+_NETWORK: Final = Cut(max_rows=2000, search={"max_epochs": 300, "n_iter_no_change": 60})
 
 #: The cuts by model. A model that is not named is not cut.
 CUTS: Final[dict[str, Cut]] = {
