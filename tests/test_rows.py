@@ -176,3 +176,13 @@ def test_weighted_quantile_is_found_without_sorting(values, q):
     found = weighted_quantile(np.array(values), np.ones(len(values)), q)
     places = [max(int(np.ceil(share * len(values))) - 1, 0) for share in q]
     np.testing.assert_array_equal(found, np.sort(values)[places])
+
+
+@pytest.mark.parametrize("n", [1000, 4406, 50_000])
+def test_weighted_quantile_is_found_in_many_rows(n):
+    """Ranks are found one after the other, and none that was found is moved by the search for the next."""
+    for values in (np.random.default_rng(n).normal(size=n), np.random.default_rng(n).integers(0, 50, n) / 7):
+        shares = [0.0, 0.005, 0.0051, 0.5, 0.995, 1.0]
+        found = weighted_quantile(values, np.ones(n), shares)
+        places = [max(int(np.ceil(share * n)) - 1, 0) for share in shares]
+        np.testing.assert_array_equal(found, np.sort(values)[places])
