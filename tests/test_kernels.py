@@ -97,9 +97,11 @@ def test_loss_and_gradients_equal_the_references_autograd(
     value.backward()
     np.testing.assert_allclose(output, predicted.detach().numpy(), rtol=1e-4, atol=1e-4)
     assert got_loss / n == pytest.approx(value.item(), rel=1e-4, abs=1e-6)
-    for name, parameter_of in reference.named_parameters():
-        expected = parameter_of.grad.numpy()
-        scale = max(np.abs(expected).max(initial=0.0), 1e-3)
+    gradients = {name: parameter.grad.numpy() for name, parameter in reference.named_parameters()}
+    # Where large derivatives cancel, what is left is known to their rounding only.
+    largest = max(np.abs(gradient).max(initial=0.0) for gradient in gradients.values())
+    for name, expected in gradients.items():
+        scale = max(np.abs(expected).max(initial=0.0), largest / 10, 1e-3)
         np.testing.assert_allclose(got[name] / scale, expected / scale, atol=1e-4, err_msg=name)
 
 

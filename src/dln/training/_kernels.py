@@ -232,77 +232,70 @@ def exp_nonpositive(values: Float32, _scratch: Int32) -> None:
         store_first(place, n, _lanes.exp_nonpositive(load_first(place, n)))
 
 
-@_part
-def _softmax(logits: int, n_candidates: int, n: int, inverse: float, out: int, peaks: int) -> None:
-    """Softmax over the first axis of ``(n_candidates, n)`` logits; tiny probabilities become zero."""
+@_inline
+def _choose_links(logits: int, candidates: int, n_candidates: int, n: int, some: int, chosen: int) -> Any:
+    """Write each neuron's candidate of the largest logit, the first among equals; return the largest logits."""
+    best, choice = load_first(logits, some), load_first(candidates, some)
+    for k in range(1, n_candidates):
+        logit = load_first(logits + 4 * k * n, some)
+        choice = where_greater(logit, best, load_first(candidates + 4 * k * n, some), choice)
+        best = largest(best, logit)
+    store_first(chosen, some, choice)
+    return best
+
+
+@_inline
+def _choose_gates(logits: int, coefficients: int, n_gates: int, n: int, some: int, hard: int) -> Any:
+    """Write the polynomial of each neuron's chosen gate; return the largest logits."""
+    best = load_first(logits, some)
+    c0, c1 = splat(number_at(coefficients)), splat(number_at(coefficients + 4))
+    c2, c3 = splat(number_at(coefficients + 8)), splat(number_at(coefficients + 12))
+    for k in range(1, n_gates):
+        logit = load_first(logits + 4 * k * n, some)
+        c0 = where_greater(logit, best, splat(number_at(coefficients + 16 * k)), c0)
+        c1 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 4)), c1)
+        c2 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 8)), c2)
+        c3 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 12)), c3)
+        best = largest(best, logit)
+    store_first(hard, some, c0)
+    store_first(hard + 4 * n, some, c1)
+    store_first(hard + 8 * n, some, c2)
+    store_first(hard + 12 * n, some, c3)
+    return best
+
+
+@_inline
+def _softmax(
+    logits: int, best: Any, n_candidates: int, n: int, some: int, inverse: float, out: int, peaks: int
+) -> None:
+    """Softmax over the candidates, given the largest logits; tiny probabilities become zero."""
     zero, tiny, scale = splat(np.float32(0.0)), splat(np.float32(_TINY_PROBABILITY)), splat(np.float32(inverse))
-    for i in range(0, n, LANES):
-        some = n - i
-        best = load_first(logits + 4 * i, some)
-        for k in range(1, n_candidates):
-            best = largest(best, load_first(logits + 4 * (k * n + i), some))
-        whole = zero
-        for k in range(n_candidates):
-            e = _lanes.exp_nonpositive((load_first(logits + 4 * (k * n + i), some) - best) * scale)
-            store_first(out + 4 * (k * n + i), some, e)
-            whole = whole + e
-        peak = splat(np.float32(1.0)) / whole
-        store_first(peaks + 4 * i, some, peak)
-        for k in range(n_candidates):
-            p = load_first(out + 4 * (k * n + i), some) * peak
-            store_first(out + 4 * (k * n + i), some, where_greater(p, tiny, p, zero))
+    whole = zero
+    for k in range(n_candidates):
+        e = _lanes.exp_nonpositive((load_first(logits + 4 * k * n, some) - best) * scale)
+        store_first(out + 4 * k * n, some, e)
+        whole = whole + e
+    peak = splat(np.float32(1.0)) / whole
+    store_first(peaks, some, peak)
+    for k in range(n_candidates):
+        p = load_first(out + 4 * k * n, some) * peak
+        store_first(out + 4 * k * n, some, where_greater(p, tiny, p, zero))
 
 
-@_part
-def _choose(logits: int, candidates: int, n_candidates: int, n: int, chosen: int) -> None:
-    """Write each neuron's candidate of the largest logit, the first among equals."""
-    for i in range(0, n, LANES):
-        some = n - i
-        best, choice = load_first(logits + 4 * i, some), load_first(candidates + 4 * i, some)
-        for k in range(1, n_candidates):
-            logit = load_first(logits + 4 * (k * n + i), some)
-            choice = where_greater(logit, best, load_first(candidates + 4 * (k * n + i), some), choice)
-            best = largest(best, logit)
-        store_first(chosen + 4 * i, some, choice)
-
-
-@_part
-def _mix_gates(probabilities: int, coefficients: int, n_gates: int, n: int, mixture: int) -> None:
+@_inline
+def _mix_gates(probabilities: int, coefficients: int, n_gates: int, n: int, some: int, mixture: int) -> None:
     """Write the polynomial of each neuron's mixture of gates."""
-    for i in range(0, n, LANES):
-        some = n - i
-        c0 = c1 = c2 = c3 = splat(np.float32(0.0))
-        for k in range(n_gates):
-            p = load_first(probabilities + 4 * (k * n + i), some)
-            c0 = fma(splat(number_at(coefficients + 16 * k)), p, c0)
-            c1 = fma(splat(number_at(coefficients + 16 * k + 4)), p, c1)
-            c2 = fma(splat(number_at(coefficients + 16 * k + 8)), p, c2)
-            c3 = fma(splat(number_at(coefficients + 16 * k + 12)), p, c3)
-        store_first(mixture + 4 * i, some, c0)
-        store_first(mixture + 4 * (n + i), some, c1)
-        store_first(mixture + 4 * (2 * n + i), some, c2)
-        store_first(mixture + 4 * (3 * n + i), some, c3)
-
-
-@_part
-def _choose_gates(logits: int, coefficients: int, n_gates: int, n: int, hard: int) -> None:
-    """Write the polynomial of each neuron's chosen gate."""
-    for i in range(0, n, LANES):
-        some = n - i
-        best = load_first(logits + 4 * i, some)
-        c0, c1 = splat(number_at(coefficients)), splat(number_at(coefficients + 4))
-        c2, c3 = splat(number_at(coefficients + 8)), splat(number_at(coefficients + 12))
-        for k in range(1, n_gates):
-            logit = load_first(logits + 4 * (k * n + i), some)
-            c0 = where_greater(logit, best, splat(number_at(coefficients + 16 * k)), c0)
-            c1 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 4)), c1)
-            c2 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 8)), c2)
-            c3 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 12)), c3)
-            best = largest(best, logit)
-        store_first(hard + 4 * i, some, c0)
-        store_first(hard + 4 * (n + i), some, c1)
-        store_first(hard + 4 * (2 * n + i), some, c2)
-        store_first(hard + 4 * (3 * n + i), some, c3)
+    c0 = c1 = c2 = c3 = splat(np.float32(0.0))
+    for k in range(n_gates):
+        p = load_first(probabilities + 4 * k * n, some)
+        c0 = fma(splat(number_at(coefficients + 16 * k)), p, c0)
+        c1 = fma(splat(number_at(coefficients + 16 * k + 4)), p, c1)
+        c2 = fma(splat(number_at(coefficients + 16 * k + 8)), p, c2)
+        c3 = fma(splat(number_at(coefficients + 16 * k + 12)), p, c3)
+    store_first(mixture, some, c0)
+    store_first(mixture + 4 * n, some, c1)
+    store_first(mixture + 8 * n, some, c2)
+    store_first(mixture + 12 * n, some, c3)
 
 
 @_part
@@ -317,32 +310,56 @@ def open_links(sum_logits: Float32, temperature: float, settings: Settings, work
             work.sum_open[j] = 1.0 if p >= settings.sum_threshold else 0.0
 
 
+@_inline
+def _prepare_neurons(
+    i: int,
+    some: int,
+    wire: Wires,
+    params: Groups,
+    inverse: float,
+    mixed: bool,  # noqa: FBT001
+    work: Workspace,
+) -> None:
+    """Compute the choices of `some` neurons from the i-th on, and, if `mixed`, the probabilities.
+
+    What is known when the kernels are compiled, such as that all lanes are in use, leaves no trace in the loops.
+    """
+    n_gates, n = params.gate_logits.shape
+    n_links = wire.links.shape[1]
+    for side in range(2):
+        place, row = 4 * (side * n_links * n + i), 4 * (side * n + i)
+        logits = _address(params.link_logits) + place
+        best = _choose_links(logits, _address(wire.links) + place, n_links, n, some, _address(work.chosen) + row)
+        if mixed:
+            p, peaks = _address(work.link_probabilities) + place, _address(work.peaks) + row
+            _softmax(logits, best, n_links, n, some, inverse, p, peaks)
+    logits, coefficients = _address(params.gate_logits) + 4 * i, _address(wire.coefficients)
+    best = _choose_gates(logits, coefficients, n_gates, n, some, _address(work.hard) + 4 * i)
+    if mixed:
+        p, peaks = _address(work.gate_probabilities) + 4 * i, _address(work.peaks) + 4 * (2 * n + i)
+        _softmax(logits, best, n_gates, n, some, inverse, p, peaks)
+        _mix_gates(p, coefficients, n_gates, n, some, _address(work.mixture) + 4 * i)
+
+
 @_part
 def _prepare(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute what depends on the parameters only: probabilities and choices."""
     inverse = np.float32(1.0 / temperature)
-    n_gates, n = params.gate_logits.shape
-    n_links = wire.links.shape[1]
-    logits, p, peaks = _address(params.link_logits), _address(work.link_probabilities), _address(work.peaks)
-    for side in range(2):
-        place = 4 * side * n_links * n
-        _softmax(logits + place, n_links, n, inverse, p + place, peaks + 4 * side * n)
-    p = _address(work.gate_probabilities)
-    _softmax(_address(params.gate_logits), n_gates, n, inverse, p, peaks + 8 * n)
-    _mix_gates(p, _address(wire.coefficients), n_gates, n, _address(work.mixture))
-    _prepare_hard(wire, params, temperature, settings, work)
+    n = params.gate_logits.shape[1]
+    full = n - n % LANES
+    for i in range(0, full, LANES):
+        _prepare_neurons(i, LANES, wire, params, inverse, mixed=True, work=work)
+    if full < n:
+        _prepare_neurons(full, n - full, wire, params, inverse, mixed=True, work=work)
+    open_links(params.sum_logits, temperature, settings, work)
 
 
 @_part
 def _prepare_hard(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute the choices only."""
-    n_gates, n = params.gate_logits.shape
-    n_links = wire.links.shape[1]
-    for side in range(2):
-        place = 4 * side * n_links * n
-        candidates, chosen = _address(wire.links) + place, _address(work.chosen) + 4 * side * n
-        _choose(_address(params.link_logits) + place, candidates, n_links, n, chosen)
-    _choose_gates(_address(params.gate_logits), _address(wire.coefficients), n_gates, n, _address(work.hard))
+    n = params.gate_logits.shape[1]
+    for i in range(0, n, LANES):
+        _prepare_neurons(i, n - i, wire, params, inverse=np.float32(1.0), mixed=False, work=work)
     open_links(params.sum_logits, temperature, settings, work)
 
 
@@ -482,15 +499,12 @@ def _backward(
     inverse = np.float32(1.0 / temperature)
     _backward_sum(wire, params, grads, inverse, settings.relaxation, work, n_blocks)
     _backward_neurons(wire, settings, work, n_blocks)
-    n_gates, n = params.gate_logits.shape
-    out = _address(grads.gate_logits)
-    _gate_derivatives(_address(wire.coefficients), _address(work.moments), n_gates, n, out)
-    _softmax_gradient(_address(work.gate_probabilities), out, n_gates, n, inverse, out)
-    n_links = wire.links.shape[1]
-    for side in range(2):
-        place = 4 * side * n_links * n
-        p, sums = _address(work.link_probabilities) + place, _address(work.link_sums) + place
-        _softmax_gradient(p, sums, n_links, n, inverse, _address(grads.link_logits) + place)
+    n = params.gate_logits.shape[1]
+    full = n - n % LANES
+    for i in range(0, full, LANES):
+        _backward_logits(i, LANES, wire, grads, inverse, work)
+    if full < n:
+        _backward_logits(full, n - full, wire, grads, inverse, work)
     _backward_thresholds(wire, params, grads, inverse, settings, work, n_blocks)
 
 
@@ -604,34 +618,42 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 _send_back(d_signal + second, one, d_b)
 
 
-@_part
-def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, out: int) -> None:
+@_inline
+def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, some: int, out: int) -> None:
     """Write the derivatives by the gates' probabilities, which are polynomials in the four moments."""
-    for i in range(0, n, LANES):
-        some = n - i
-        m0, m1 = load_first(moments + 4 * i, some), load_first(moments + 4 * (n + i), some)
-        m2, m3 = load_first(moments + 4 * (2 * n + i), some), load_first(moments + 4 * (3 * n + i), some)
-        for k in range(n_gates):
-            c = coefficients + 16 * k
-            d = fma(splat(number_at(c)), m0, splat(number_at(c + 4)) * m1)
-            d = fma(splat(number_at(c + 8)), m2, fma(splat(number_at(c + 12)), m3, d))
-            store_first(out + 4 * (k * n + i), some, d)
+    m0, m1 = load_first(moments, some), load_first(moments + 4 * n, some)
+    m2, m3 = load_first(moments + 8 * n, some), load_first(moments + 12 * n, some)
+    for k in range(n_gates):
+        c = coefficients + 16 * k
+        d = fma(splat(number_at(c)), m0, splat(number_at(c + 4)) * m1)
+        d = fma(splat(number_at(c + 8)), m2, fma(splat(number_at(c + 12)), m3, d))
+        store_first(out + 4 * k * n, some, d)
 
 
-@_part
-def _softmax_gradient(p: int, d_p: int, n_candidates: int, n: int, inverse: float, out: int) -> None:
+@_inline
+def _softmax_gradient(p: int, d_p: int, n_candidates: int, n: int, some: int, inverse: float, out: int) -> None:
     """Turn derivatives by probabilities into derivatives by logits: p·(dp - Σ p·dp)/τ. `out` may be `d_p`."""
     scale = splat(np.float32(inverse))
-    for i in range(0, n, LANES):
-        some = n - i
-        mean = splat(np.float32(0.0))
-        for k in range(n_candidates):
-            place = 4 * (k * n + i)
-            mean = fma(load_first(p + place, some), load_first(d_p + place, some), mean)
-        for k in range(n_candidates):
-            place = 4 * (k * n + i)
-            d = (load_first(d_p + place, some) - mean) * scale
-            store_first(out + place, some, load_first(p + place, some) * d)
+    mean = splat(np.float32(0.0))
+    for k in range(n_candidates):
+        mean = fma(load_first(p + 4 * k * n, some), load_first(d_p + 4 * k * n, some), mean)
+    for k in range(n_candidates):
+        d = (load_first(d_p + 4 * k * n, some) - mean) * scale
+        store_first(out + 4 * k * n, some, load_first(p + 4 * k * n, some) * d)
+
+
+@_inline
+def _backward_logits(i: int, some: int, wire: Wires, grads: Groups, inverse: float, work: Workspace) -> None:
+    """Gradients of the logits of `some` neurons from the i-th on, from what the backward pass has summed up."""
+    n_gates, n = grads.gate_logits.shape
+    n_links = wire.links.shape[1]
+    out = _address(grads.gate_logits) + 4 * i
+    _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 4 * i, n_gates, n, some, out)
+    _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse, out)
+    for side in range(2):
+        place = 4 * (side * n_links * n + i)
+        p, sums = _address(work.link_probabilities) + place, _address(work.link_sums) + place
+        _softmax_gradient(p, sums, n_links, n, some, inverse, _address(grads.link_logits) + place)
 
 
 @_part
