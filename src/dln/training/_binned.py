@@ -14,7 +14,7 @@ from dln.training._trees import MAX_CUTOFFS, Bins, Floats, Ints
 Rows = npt.NDArray[np.intp]
 
 #: Places to cut that are looked at, per column, before the best are kept.
-FINE_CUTOFFS: Final = 64
+FINE_CUTOFFS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
