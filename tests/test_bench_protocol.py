@@ -356,6 +356,7 @@ def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch):
     alone = small(tmp_path / "alone", models=["tree"])
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     memory = {"object_store_memory": 80 * 2**20}
+    own = signal.getsignal(signal.SIGTERM)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **memory})
     try:
         for _ in range(2):
@@ -365,5 +366,6 @@ def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch):
     finally:
         ray.shutdown()
         cluster.shutdown()
+        signal.signal(signal.SIGTERM, own)
     assert not report.failures
     assert told(report.results) == told(alone.results)

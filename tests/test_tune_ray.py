@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from pathlib import Path
@@ -33,6 +34,7 @@ def cluster(monkeypatch):
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
     small = {"object_store_memory": MEMORY, "include_dashboard": False}
+    own = signal.getsignal(signal.SIGTERM)
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **small})
     try:
         made.machines = [made.add_node(num_cpus=1, object_store_memory=MEMORY) for _ in range(2)]
@@ -40,6 +42,7 @@ def cluster(monkeypatch):
     finally:
         ray.shutdown()
         made.shutdown()
+        signal.signal(signal.SIGTERM, own)
 
 
 def waiting_model(flag: Path) -> DLNRegressor:
@@ -89,11 +92,13 @@ def test_a_search_survives_the_loss_of_a_machine_and_is_the_same_as_here(cluster
 
     thread = threading.Thread(target=pull_the_plug)
     thread.start()
+    own = signal.getsignal(signal.SIGTERM)
     there = search(model, X, y, space=space, n_trials=12, random_state=0, ray=cluster.address, n_jobs=2)
     thread.join()
     here = search(model, X, y, space=space, n_trials=12, random_state=0)
     assert len(lost) == 1
     assert not ray.is_initialized()
+    assert signal.getsignal(signal.SIGTERM) is own
     assert [(t.number, t.state, t.value, t.params) for t in there.trials] == [
         (t.number, t.state, t.value, t.params) for t in here.trials
     ]

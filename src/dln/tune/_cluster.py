@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import signal
 import socket
+import threading
 from typing import Any, Final
 
 from dln._errors import MissingExtraError
@@ -66,9 +68,13 @@ def _ray() -> Any:
 
 
 def connect(ray: Any, address: str) -> None:
+    """Connect to a Ray cluster; what this process does with signals stays its own, although Ray would change it."""
+    before = signal.getsignal(signal.SIGTERM)
     try:
         _knock(address)
         ray.init(address=address, log_to_driver=False)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
     except OSError as error:
         message = (
             f"there is no Ray cluster at {address!r}: start one with `ray start --head`, or give the address of one "
