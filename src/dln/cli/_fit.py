@@ -19,46 +19,33 @@ if TYPE_CHECKING:
     from dln.cli._peers import Score, Split
     from dln.cli._read import TableFile
 
-#: Fewer rows than this cannot be split into rows to learn from and rows to test on.
-FEWEST_ROWS: Final = 10
-
 #: Rules shown after the fit; `dln show` has them all.
 SHOWN_RULES: Final = 12
 
 #: Leaves of the tree behind a short rule: two or three conditions.
 SHORT: Final = 4
 
-Names = list[str]
-
 
 def fit(
     table: _options.Table,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    target: _options.Target,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes, like house.dln.")
     ],
     *,
-    drop: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be given again.")
-    ] = None,
-    categorical: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column of categories, whatever it looks like.")
-    ] = None,
-    keep: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column to learn from even if it looks like row numbers.")
-    ] = None,
-    missing: Annotated[
-        Names | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
-    ] = None,
+    drop: _options.Drop = None,
+    categorical: _options.Categorical = None,
+    keep: _options.Keep = None,
+    missing: _options.Missing = None,
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column that says how much each row counts.")
     ] = None,
-    max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)] = None,
+    max_rules: _options.MaxRules = None,
     short_rules: Annotated[
         bool,
         typer.Option("--short-rules", help="Rules of few conditions each: easier to read, not always as accurate."),
     ] = False,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")] = False,
+    paper: _options.Paper = False,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
@@ -69,8 +56,9 @@ def fit(
     quiet: _options.Quiet = False,
 ) -> None:
     """Learn a model from a table: find the column types, split, train, test, save."""
-    from dln.cli._columns import Wishes, learnable
-    from dln.cli._read import STANDARD, check_output, open_table
+    from dln.cli._columns import Wishes
+    from dln.cli._lesson import check_test_size, read_lesson, tell_columns
+    from dln.cli._read import STANDARD, check_output
     from dln.cli._seconds import seconds
 
     if output == STANDARD:
@@ -82,12 +70,11 @@ def fit(
         raise Mistake(message)
     limit = None if time_limit is None else seconds(time_limit)
     wishes = Wishes(target, weight, drop or (), categorical or (), keep or (), missing or ())
-    with open_table(table) as file:
-        found = learnable(file, file.read(), wishes)
-        _check_rows(file, found, test_size)
+    file, found = read_lesson(table, wishes)
+    check_test_size(found, test_size)
     quiet_talk = quiet or as_json
     if not quiet_talk:
-        _tell_columns(file, found, wishes)
+        tell_columns(file, found, wishes)
     split = _split(found, test_size, seed)
     settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
     settings |= {} if max_rules is None else {"max_rules": max_rules}
@@ -99,23 +86,6 @@ def fit(
         _print_json(output, file, found, wishes, split, model, scores, took)
     elif not quiet:
         _tell_model(output, target, split, model, scores, took)
-
-
-def _check_rows(file: TableFile, found: Learnable, test_size: float) -> None:
-    if len(found.y) < FEWEST_ROWS:
-        message = (
-            f"{file.said} has {len(found.y)} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
-        )
-        raise Mistake(message)
-    if found.y.n_unique() == 1:
-        message = (
-            f"the target {found.y.name!r} is {found.y[0]:g} in every row of {file.said}: there is nothing to learn"
-        )
-        raise Mistake(message)
-    n_test = round(test_size * len(found.y))
-    if test_size and not 1 < n_test < len(found.y) - 1:
-        message = f"--test-size {test_size:g} of {len(found.y)} rows leaves too few rows to test on or to learn from"
-        raise Mistake(message)
 
 
 def _split(found: Learnable, test_size: float, seed: int) -> Split:
@@ -166,33 +136,6 @@ def _scores(model: DLNRegressor, split: Split, took: float) -> list[Score]:
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
-
-
-def _tell_columns(file: TableFile, found: Learnable, wishes: Wishes) -> None:
-    from dln._words import name_text
-    from dln.cli._terminal import facts, show, thousands
-
-    low, high = (thousands(float(end)) for end in (found.y.min(), found.y.max()))  # type: ignore[arg-type]
-    rows = [("target", f"{name_text(wishes.target)}, from {low} to {high}")]
-    if wishes.weight is not None:
-        rows.append(("weight", name_text(wishes.weight)))
-    for kind in ("numbers", "categories", "yes or no"):
-        names = [
-            name_text(entry.name) + (f" ({entry.detail})" if entry.detail else "")
-            for entry in found.found
-            if entry.kind == kind
-        ]
-        if names:
-            rows.append((kind, ", ".join(names)))
-    dates = [entry for entry in found.found if entry.kind == "dates"]
-    rows += [("dates", f"{name_text(entry.name)}, split into {entry.detail}") for entry in dates]
-    rows += [
-        ("left out", f"{name_text(entry.name)}: {entry.detail}") for entry in found.found if entry.kind == "left out"
-    ]
-    if found.n_without_target:
-        rows.append(("left out", f"{thousands(found.n_without_target)} rows: their target is missing"))
-    n_rows = thousands(len(found.y) + found.n_without_target)
-    show(f"{file.said}: {n_rows} rows, {len(file.names)} columns", facts(rows))
 
 
 def _tell_model(output: str, target: str, split: Split, model: DLNRegressor, scores: list[Score], took: float) -> None:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dln.cli._read import TableFile
     from dln.tune import Study
 
-Names = list[str]
-
 #: Endings that are not part of a table's name.
 _ENDINGS: Final = {".csv", ".tsv", ".txt", ".parquet", ".gz"}
 
@@ -42,7 +40,7 @@ class _Wish:
 
 def tune(
     table: _options.Table,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")],
+    target: _options.Target,
     *,
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of earlier runs included.")] = 64,
     output: Annotated[
@@ -65,23 +63,15 @@ def tune(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run trials on a Ray cluster: auto, or its address.")
     ] = None,
-    paper: Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")] = False,
-    max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)] = None,
+    paper: _options.Paper = False,
+    max_rules: _options.MaxRules = None,
     max_rows: Annotated[
         int | None, typer.Option(min=10, help="Search on so many rows; the best is fitted on all.", show_default=False)
     ] = None,
-    drop: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be given again.")
-    ] = None,
-    categorical: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column of categories, whatever it looks like.")
-    ] = None,
-    keep: Annotated[
-        Names | None, typer.Option(metavar="COLUMN", help="A column to learn from even if it looks like row numbers.")
-    ] = None,
-    missing: Annotated[
-        Names | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
-    ] = None,
+    drop: _options.Drop = None,
+    categorical: _options.Categorical = None,
+    keep: _options.Keep = None,
+    missing: _options.Missing = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same search.")] = 0,
     force: _options.Force = False,
     as_json: _options.Json = False,
@@ -89,9 +79,9 @@ def tune(
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor
-    from dln.cli._columns import Wishes, learnable
-    from dln.cli._fit import _check_rows, _tell_columns
-    from dln.cli._read import STANDARD, check_output, open_table
+    from dln.cli._columns import Wishes
+    from dln.cli._lesson import read_lesson, tell_columns
+    from dln.cli._read import STANDARD, check_output
     from dln.cli._seconds import seconds
 
     if output == STANDARD:
@@ -104,15 +94,13 @@ def tune(
         raise Mistake(message)
     limit = None if time_limit is None else seconds(time_limit)
     wishes = Wishes(target, None, drop or (), categorical or (), keep or (), missing or ())
-    with open_table(table) as file:
-        found = learnable(file, file.read(), wishes)
-        _check_rows(file, found, 0.0)
+    file, found = read_lesson(table, wishes)
     wish = _Wish(trials, limit, storage or _storage_of(table), ray, jobs, max_rows, seed)
     if fresh:
         _forget(Path(wish.storage))
     talks = not (quiet or as_json)
     if talks:
-        _tell_columns(file, found, wishes)
+        tell_columns(file, found, wishes)
         _tell_start(wish)
     settings: dict[str, Any] = {"random_state": seed} | ({} if max_rules is None else {"max_rules": max_rules})
     model = DLNRegressor.paper(**settings) if paper else DLNRegressor(**settings)

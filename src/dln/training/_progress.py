@@ -18,7 +18,24 @@ def _nothing() -> None:
     """Move nothing on."""
 
 
-class Progress:
+class Shown:
+    """What is shown while it is entered: a bar, or nothing where there is none."""
+
+    _bar: Bar | None = None
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class Progress(Shown):
     """A progress bar over the epochs of all networks, with the time left; silent where `verbose` is 0.
 
     With `verbose` of 2 or more, every epoch that is better than all before it is told in a line of its own.
@@ -26,7 +43,6 @@ class Progress:
 
     def __init__(self, verbose: int, n_networks: int, max_epochs: int) -> None:
         self._verbose = verbose
-        self._bar: Bar | None = None
         self._tasks: list[TaskID] = []
         self._best = [math.inf] * n_networks
         if verbose:
@@ -42,17 +58,6 @@ class Progress:
             )
             names = [f"network {i + 1}" if n_networks > 1 else "epoch" for i in range(n_networks)]
             self._tasks = [self._bar.add_task(name, total=max_epochs, loss="") for name in names]
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def say(self, text: str) -> None:
         """Show a line above the bar."""

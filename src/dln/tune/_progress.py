@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from types import TracebackType
-from typing import Any, Self
 
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from dln.training._progress import Shown
 from dln.tune._study import TrialRecord
 
 
-class Progress:
+class Progress(Shown):
     """A bar over the trials; silent where `verbose` is 0."""
 
     def __init__(self, verbose: int, n_trials: int, timeout: float | None) -> None:
@@ -20,12 +23,7 @@ class Progress:
         self._n_done = self._n_new = 0
         self._best: TrialRecord | None = None
         self._begun = False
-        self._bar: Any = None
         if verbose:
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-            from rich.progress import Progress as Bar
-
             self._bar = Bar(
                 TextColumn("trial"),
                 TextColumn("{task.completed} of {task.total}", justify="right"),
@@ -36,17 +34,6 @@ class Progress:
                 console=Console(stderr=True),
             )
             self._task = self._bar.add_task("trials", total=n_trials, best="", left="")
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
     def begin(self, n_jobs: int) -> None:
         """From here on trials are new; so many run side by side."""
