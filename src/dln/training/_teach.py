@@ -264,14 +264,15 @@ def _prepare(
     """Return the course of a trial; where rows are few it has several teachers, as the model will have."""
     rows, aside = teacher.rows, teacher.aside
     seen, part = inputs.at(rows), (y[rows], weight[rows])
-    teachers = [teacher]
+    teachers, predictions = [teacher], [teacher.prediction[rows]]
     if few:
         teachers = [_train_teacher(seen, *part, teacher_leaves, seed, k) for k in range(TEACHERS_OF_FEW)]
+        predictions = [own.prediction for own in teachers]
     imagined = seen.mixed(imagine(int(inputs.columns.max()) + 1, part[1], seed))
     return _Course(
         seen,
         *part,
-        _mean_prediction(teachers, seen),
+        np.asarray(np.mean(predictions, axis=0)),
         imagined,
         _mean_prediction(teachers, imagined),
         inputs.at(aside),
