@@ -5,9 +5,23 @@ import os
 # scikit-learn's array-API checks are skipped without it, and scipy reads it once, on import.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
+import numpy as np
+import pytest
 from hypothesis import settings
+from sklearn.datasets import make_friedman1
 
 # No deadline: the first call of a compiled kernel takes seconds, and machines are shared.
 settings.register_profile("dev", max_examples=50, deadline=None)
 settings.register_profile("ci", max_examples=300, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.fixture(scope="session")
+def friedman():
+    """Binned inputs and a standardised target."""
+    from dln.training._binned import bin_inputs  # only where it is used: it loads Numba
+
+    X, y = make_friedman1(500, noise=1.0, random_state=0)
+    X = X.astype(np.float32)
+    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
+    return inputs, (y - y.mean()) / y.std(), np.ones(500)

@@ -115,7 +115,8 @@ def test_cuts_are_parameters_of_their_models(name, table):
     _, _, facts = table
     for budget in ("cut", "quick"):
         cut = cut_of(name, budget)
-        find(name).make(facts, 0).set_params(**inner_params(name, {**cut.search, **cut.final}))
+        settings = inner_params(name, {**cut.search, **cut.final})
+        assert settings.items() <= find(name).make(facts, 0).set_params(**settings).get_params().items()
 
 
 def test_parameters_are_told_by_the_models_own_names():

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from sklearn.datasets import make_friedman1
 
 from dln.training._binned import bin_inputs, keep_cutoffs
 from dln.training._teach import teach
-
-
-@pytest.fixture(scope="module")
-def friedman():
-    """Binned inputs and a standardised target."""
-    X, y = make_friedman1(500, noise=1.0, random_state=0)
-    X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
-    return inputs, (y - y.mean()) / y.std(), np.ones(500)
 
 
 def test_bins_lie_between_cutoffs():

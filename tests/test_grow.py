@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from sklearn.datasets import make_friedman1
 
-from dln.training._binned import bin_inputs
 from dln.training._grow import fire_matrix, grow_rules, polish, polish_helps
 from dln.training._select import solve_weights
-
-
-@pytest.fixture(scope="module")
-def friedman():
-    """Binned inputs and a standardised target."""
-    X, y = make_friedman1(500, noise=1.0, random_state=0)
-    X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
-    return inputs, (y - y.mean()) / y.std(), np.ones(500)
 
 
 def unexplained(rules, inputs, y, weight) -> float:

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
 
 from dln import DLNRegressor
 from dln.training._binned import bin_inputs
 from dln.training._teach import MIXED, MOST_IMAGINED, imagine, imagined_weight, teach
-
-
-@pytest.fixture(scope="module")
-def friedman():
-    """Binned inputs and a standardised target."""
-    X, y = make_friedman1(500, noise=1.0, random_state=0)
-    X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
-    return inputs, (y - y.mean()) / y.std(), np.ones(500)
 
 
 def test_teachers_are_trusted_where_the_target_is_noise(friedman):
