@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln import DLNRegressor
-from dln._assemble import _mean_of
+from dln import DLNRegressor, _estimator
+from dln._assemble import _mean_of, assemble
 from dln._builder import CircuitBuilder
 from dln._circuit import Above, Circuit, Column, Gate, Rule
 from dln._discretize import Cutter, Target, tree_signal
@@ -102,3 +102,16 @@ def test_a_noisy_wide_table_is_not_overfitted():
     y = 2.0 * (X["0"] > 0) + (X["1"] > 0.5) * (X["2"] > 0) + rng.normal(0, 1, 600)
     model = DLNRegressor(random_state=0).fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.4
+
+
+@pytest.mark.parametrize("n_teachers", [4, 0])
+def test_rules_of_networks_are_left_out_where_teachers_are_trusted(monkeypatch, n_teachers):
+    """With a noisy target and teachers, the networks' rules, which learned y, do not enter; without teachers they do."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 3))
+    y = X[:, 0] + np.where(X[:, 2] > 0.5, 2.0, 0.0) + rng.normal(0, 1, 300)
+    parameters = {"n_teachers": n_teachers, "max_epochs": 40, "random_state": 0}
+    found = DLNRegressor(**parameters).fit(X, y).circuit_
+    monkeypatch.setattr(_estimator, "assemble", lambda _networks, *rest: assemble((), *rest))
+    alone = DLNRegressor(**parameters).fit(X, y).circuit_
+    assert (found == alone) == (n_teachers > 0)

@@ -7,7 +7,7 @@ import pytest
 
 from dln import DLNRegressor
 from dln.training._binned import bin_inputs
-from dln.training._teach import MIXED, MOST_IMAGINED, imagine, imagined_weight, teach
+from dln.training._teach import LEAST_IMAGINED, MIXED, MOST_IMAGINED, imagine, imagined_weight, teach
 
 
 def test_teachers_are_trusted_where_the_target_is_noise(friedman):
@@ -23,9 +23,24 @@ def test_teachers_are_trusted_where_the_target_is_noise(friedman):
 def test_threads_do_not_change_the_lesson(friedman, n_threads):
     """Teachers learn the same in any number of threads."""
     inputs, y, weight = friedman
-    np.testing.assert_array_equal(
-        teach(inputs, y, weight, 3, None, 0, n_threads).goal(y), teach(inputs, y, weight, 3, None, 0, 2).goal(y)
+    lesson, other = (teach(inputs, y, weight, 3, None, 0, threads) for threads in (n_threads, 2))
+    assert (lesson.smooth_share, lesson.share, lesson.leaves) == (other.smooth_share, other.share, other.leaves)
+    np.testing.assert_array_equal(lesson.goal(inputs, y), other.goal(inputs, y))
+
+
+def test_the_smooth_teacher_is_heard_where_the_target_is_smooth():
+    """A slope is the smooth teacher's; a few steps are the trees'."""
+    X = np.random.default_rng(0).random((400, 3)).astype(np.float32)
+    plain = bin_inputs(X, np.zeros((400, 0), np.float32), 64)
+    noise = np.random.default_rng(1).normal(0, 0.3, 400)
+    slope = teach(plain, X.sum(axis=1) * 3 + noise, np.ones(400), 4, 8, 0, 2)
+    steps = teach(
+        plain, np.where(X[:, 0] > 0.5, 1.0, -1.0) * np.where(X[:, 1] > 0.5, 1.0, -1.0), np.ones(400), 4, 8, 0, 2
     )
+    assert slope.smooth_share > 0.5
+    assert slope.smooth is not None
+    assert steps.smooth_share == 0
+    assert steps.smooth is None
 
 
 def test_a_clean_target_stays_nearly_itself():
@@ -34,7 +49,7 @@ def test_a_clean_target_stays_nearly_itself():
     inputs = bin_inputs(X, np.zeros((400, 0), np.float32), 64)
     y = np.where(X[:, 0] > 0.5, 1.0, -1.0) * np.where(X[:, 1] > 0.3, 1.0, -1.0)
     lesson = teach(inputs, y, np.ones(400), 2, None, 0, 1)
-    assert np.mean((lesson.goal(y) - y) ** 2) < 0.02
+    assert np.mean((lesson.goal(inputs, y) - y) ** 2) < 0.02
     assert lesson.leaves <= 8
 
 
@@ -45,10 +60,12 @@ def test_leaves_that_are_given_are_kept(friedman):
 
 
 def test_a_teacher_predicts_the_rows_it_was_trained_with_as_it_says(friedman):
-    """A teacher's trees, run again, give its prediction."""
+    """A teacher's trees, run again, give its prediction; the lesson's goal is made of the same."""
     inputs, y, weight = friedman
     lesson = teach(inputs, y, weight, 2, 4, 0, 1)
-    for teacher in lesson.teachers:
+    said = lesson.share * y + (1 - lesson.share) * lesson.predict(inputs)
+    np.testing.assert_allclose(lesson.goal(inputs, y), said, rtol=1e-9, atol=1e-9)
+    for teacher in lesson.boosted:
         np.testing.assert_allclose(teacher.predict(inputs), teacher.prediction, rtol=1e-12, atol=1e-12)
         assert not set(teacher.rows) & set(teacher.aside)
 
@@ -57,7 +74,7 @@ def test_imagined_rows_mix_two_rows():
     """Each imagined row takes every column's value from one of two rows, most from the first."""
     weight = np.ones(50)
     rows = imagine(30, weight, (0,))
-    assert rows.shape == (30, 200)
+    assert rows.shape == (30, LEAST_IMAGINED)
     for column in rows.T:
         assert len(set(column.tolist())) <= 2
     counts = np.array([np.sort(np.bincount(column, minlength=50))[-1] for column in rows.T]) / 30
@@ -86,7 +103,7 @@ def test_the_inputs_of_one_column_stay_together():
     mixed = inputs.mixed(imagine(3, np.ones(60), (2,)))
     assert (mixed.bins[2:].sum(axis=0) == 1).all()
     both = inputs.followed_by(mixed)
-    assert both.n_rows == 60 + 240
+    assert both.n_rows == 60 + LEAST_IMAGINED
     np.testing.assert_array_equal(both.bins[:, :60], inputs.bins)
 
 

@@ -101,8 +101,10 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     standard = target.standardise(training.y[rows.index])
     school = _go_to_school(training, recipe, standard, rows, progress)
     goal, weight, inputs = school.goal, school.weight, school.inputs
-    fires = _fires(builder, signals, training.values, rows.index, school.imagined, target)
     grown = _grow(school, recipe.growth, progress)
+    if school.is_taught and grown:
+        signals = []  # the networks learned y with all its noise: beside rules for the teachers' target they do harm
+    fires = _fires(builder, signals, training.values, rows.index, school.imagined, target)
     both = np.concatenate([fires, fire_matrix(grown, inputs)])
     kept = distinct(list(both))
     chosen = [kept[k] for k in _choose(both[kept], goal, weight, recipe)]
@@ -169,6 +171,11 @@ class _School:
     imagined: Rows
     """(n_columns, n): which row gives each column of an imagined row its value."""
 
+    @property
+    def is_taught(self) -> bool:
+        """Whether the goal is not y itself but what teachers make of it."""
+        return bool(self.imagined.shape[1])
+
 
 def _go_to_school(training: Training, recipe: Recipe, y: Floats, rows: CanonicalRows, progress: Progress) -> _School:
     """Return what to grow rules for: the target itself, or what teachers make of it."""
@@ -190,7 +197,7 @@ def _go_to_school(training: Training, recipe: Recipe, y: Floats, rows: Canonical
         return _School(keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs), y, weight, lesson.leaves, imagined)
     imagined = imagine(len(training.values), weight, (growth.seed, 6))
     others = inputs.mixed(imagined)
-    goal = np.concatenate([lesson.goal(y), lesson.predict(others)])
+    goal = np.concatenate([lesson.goal(inputs, y), lesson.predict(others)])
     weight = np.concatenate([weight, imagined_weight(weight, others.n_rows)])
     inputs = keep_cutoffs(inputs.followed_by(others), lesson.gains, growth.max_cutoffs)
     return _School(inputs, goal, weight, lesson.leaves, imagined)

@@ -108,7 +108,8 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     n_iter_no_change : int, default=40
         Epochs to wait for a better validation loss.
     n_networks : int, default=1
-        Networks trained from different seeds and pooled into one circuit.
+        Networks trained from different seeds and pooled into one circuit. Their rules are left out where the teachers'
+        target turns out better than y itself: the networks learned y.
     n_grown_rules : int, default=250
         Rules grown from boosted trees besides those of the networks; the best of all enter the model.
     max_leaves : int or None, default=None
@@ -117,11 +118,12 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     max_cutoffs : int or None, default=None
         Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4.
     n_teachers : int, default=8
-        Bagged boosted trees whose mean steadies a noisy target, as far as that proves to help on rows that they have
-        not seen, also for rows imagined between those of the table; they also say where to cut.
+        Bagged boosted trees, blended with a kernel regression where that is better, that steady a noisy target as far
+        as it proves to help on rows that they have not seen, also for rows imagined between those of the table; they
+        also say where to cut.
     polish_sweeps : int or None, default=None
-        How often each grown rule is grown anew against what the others leave; None: 10 where `max_rules` is at most
-        40, else 0.
+        How often each grown rule is grown anew against what the others leave, where that proves to help; None: 10
+        where `max_rules` is at most 40, else 2.
     rule_tolerance : float or None, default=None
         Share of the target's variance that may be given up for fewer rules; None: 0.005 where `max_rules` is at most
         40, else 0.001.
@@ -494,7 +496,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             max_leaves=self.max_leaves,
             max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * most),
             n_teachers=self.n_teachers,
-            sweeps=_given(self.polish_sweeps, 10 if small else 0),
+            sweeps=_given(self.polish_sweeps, 10 if small else 2),
             seed=seed,
             n_threads=_n_threads(self.n_jobs),
         )

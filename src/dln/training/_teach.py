@@ -1,9 +1,9 @@
-"""Teachers: bagged boosted trees that say what rules should be grown for, and where to cut.
+"""Teachers: boosted trees and a smooth one, who say what rules should be grown for, and where to cut.
 
 A hundred rules are too few to find out by themselves what in a target is noise. So, before any is grown:
 
-- *teachers* are trained, whose mean is a steadier target than y. How much of the target should be theirs is decided by
-  students, small sets of rules, on rows that neither they nor their teachers have seen;
+- *teachers* are trained, whose blend is a steadier target than y. How much of the target should be theirs is decided
+  by students, small sets of rules, on rows that neither they nor their teachers have seen;
 - *imagined rows* are put together from the table's own, each column's value from one of two rows, and the teachers say
   what they would predict there: students that learn from those too stay closer to their teachers between the rows;
 - the teachers' splits tell which *cut-offs* are worth keeping;
@@ -21,19 +21,18 @@ from typing import Final
 import numpy as np
 
 from dln.training._binned import Inputs, Rows
-from dln.training._grow import MIN_LEAF, fire_matrix, grow_rules
+from dln.training._boosted import Boosted, boost
+from dln.training._grow import fire_matrix, grow_rules
 from dln.training._select import solve_weights
-from dln.training._trees import Floats, Tree, grow, leaf_of
+from dln.training._smooth import Shape, Smooth, find_shape, fit_smooth
+from dln.training._trees import Floats
 
-#: A teacher: its trees' leaves, the better of these; shrinkage, most trees, trees without a gain before it stops, ridge
-#: penalty of a leaf, the share of rows that it sets aside, and the share of the others that a tree sees.
+#: Leaves of the boosted trees: the better of these.
 TEACHER_LEAVES: Final = (12, 32)
-TEACHER_RATE: Final = 0.1
-TEACHER_TREES: Final = 600
-TEACHER_PATIENCE: Final = 20
-TEACHER_PENALTY: Final = 1.0
-TEACHER_ASIDE: Final = 0.25
-TEACHER_ROWS: Final = 0.8
+#: A smooth teacher whose share would be less is left out.
+LEAST_SMOOTH: Final = 0.15
+#: Trials by which its shape is found.
+SHAPE_TRIALS: Final = 2
 
 #: Shares of y in the target that are tried, the teachers' own first: they are given up for a gain of this share only.
 SHARES: Final = (0.0, 0.5, 1.0)
@@ -52,41 +51,22 @@ TEACHERS_OF_FEW: Final = 4
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
 
-#: Imagined rows: how many for each row, at most how many in all, and how likely a column's value is the other row's.
+#: Imagined rows: how many for each row, at least and at most how many in all, and how likely a column's value is the
+#: other row's.
 IMAGINED_PER_ROW: Final = 4
+LEAST_IMAGINED: Final = 5000
 MOST_IMAGINED: Final = 10_000
 MIXED: Final = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Teacher:
-    """Boosted trees, what they predict for all rows, the gains of their cut-offs, and which rows they saw."""
-
-    base: float
-    trees: tuple[Tree, ...]
-    prediction: Floats
-    gains: Floats
-    """(n_inputs, n_bins): summed gain of all splits above each bin."""
-    rows: Rows
-    aside: Rows
-    error: float
-    """Mean squared error on the rows that it did not see."""
-
-    def predict(self, inputs: Inputs) -> Floats:
-        """Return what the teacher predicts, ``(n_rows,)``."""
-        leaves = np.empty(inputs.n_rows, dtype=np.int32)
-        predicted = np.full(inputs.n_rows, self.base)
-        for tree in self.trees:
-            leaf_of(tree, inputs.bins, leaves)
-            predicted += TEACHER_RATE * tree.value[leaves]
-        return predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """What the teachers have to say, and how far to trust them."""
 
-    teachers: tuple[Teacher, ...]
+    boosted: tuple[Boosted, ...]
+    smooth: Smooth | None
+    smooth_share: float
+    """Share of the smooth teacher in what the teachers say; the rest is the mean of the boosted ones."""
     share: float
     """Share of y in the best target; the rest is the teachers'."""
     leaves: int
@@ -94,17 +74,20 @@ class Lesson:
 
     @property
     def gains(self) -> Floats:
-        """Summed gains of all teachers' splits, ``(n_inputs, n_bins)``."""
-        return np.asarray(np.sum([teacher.gains for teacher in self.teachers], axis=0))
+        """Summed gains of all boosted trees' splits, ``(n_inputs, n_bins)``."""
+        return _gains(self.boosted)
 
-    def goal(self, y: Floats) -> Floats:
+    def goal(self, inputs: Inputs, y: Floats) -> Floats:
         """Return the target for the rows that were taught on."""
-        prediction = np.mean([teacher.prediction for teacher in self.teachers], axis=0)
-        return np.asarray(self.share * y + (1 - self.share) * prediction)
+        said = self._blend(np.mean([boosted.prediction for boosted in self.boosted], axis=0), inputs)
+        return np.asarray(self.share * y + (1 - self.share) * said)
 
     def predict(self, inputs: Inputs) -> Floats:
-        """Return the teachers' mean prediction."""
-        return _mean_prediction(self.teachers, inputs)
+        """Return what the teachers say together."""
+        return self._blend(_mean_prediction(self.boosted, inputs), inputs)
+
+    def _blend(self, said: Floats, inputs: Inputs) -> Floats:
+        return said if self.smooth is None else _blended(said, self.smooth.predict(inputs), self.smooth_share)
 
 
 def teach(
@@ -117,40 +100,48 @@ def teach(
     n_threads: int,
     after_each: Callable[[], None] = lambda: None,
 ) -> Lesson:
-    """Train the teachers, each on its own share of the rows, and let students find out what to grow.
+    """Train the teachers, the boosted ones each on its own share of the rows, and let students find out what to grow.
 
-    Students are judged on rows that none of their teachers saw: first how much of the target should be the teachers',
-    then how few leaves do nearly as well, unless `max_leaves` says.
+    Teachers and students are judged on rows that they did not see: first what share of the teaching should be the
+    smooth teacher's, then how much of the target should be the teachers', then how few leaves do nearly as well, unless
+    `max_leaves` says.
     """
     few = inputs.n_rows <= FEW_ROWS
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
-        teachers: list[Teacher] = []
+        teachers: list[Boosted] = []
         for leaves in TEACHER_LEAVES:
-            train = partial(_train_teacher, inputs, y, weight, leaves, (seed, 1))
+            train = partial(_train, inputs, y, weight, leaves, (seed, 1))
             tried = list(pool.map(train, range(n_teachers if few else min(TRIALS, n_teachers))))
             if not teachers or _mean_error(tried) < _mean_error(teachers):
                 teachers, best_leaves = tried, leaves
         for _ in teachers:
             after_each()
-        train = partial(_train_teacher, inputs, y, weight, best_leaves, (seed, 1))
+        train = partial(_train, inputs, y, weight, best_leaves, (seed, 1))
         for teacher in pool.map(train, range(len(teachers), n_teachers)):
             teachers.append(teacher)
             after_each()
 
-        def course(trial: int) -> _Course:
-            return _prepare(inputs, y, weight, teachers[trial], best_leaves, (seed, 5, trial), few=few)
+        trials = teachers[: min(TRIALS_OF_FEW if few else TRIALS, n_teachers)]
+        splits = [(trial.rows, trial.aside) for trial in trials[:SHAPE_TRIALS]]
+        shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), splits, (seed, 7), pool)
 
-        courses = list(pool.map(course, range(min(TRIALS_OF_FEW if few else TRIALS, n_teachers))))
+        def course(k: int) -> _Course:
+            return _prepare(inputs, y, weight, trials[k], best_leaves, shape, (seed, 5, k), few=few)
+
+        courses = list(pool.map(course, range(len(trials))))
+        smooth_share = _smooth_share(courses)
+        smooth = fit_smooth(inputs, y, weight, shape, (seed, 7)) if smooth_share else None
 
         def error(share: float, leaves: int) -> float:
             """Return the students' summed squared error."""
-            return float(sum(pool.map(lambda course: course.student_error(share, leaves, seed), courses)))
+            errors = pool.map(lambda course: course.student_error(smooth_share, share, leaves, seed), courses)
+            return float(sum(errors))
 
         trial_leaves = TRIAL_LEAVES if max_leaves is None else max_leaves
         errors = {share: error(share, trial_leaves) for share in SHARES}
         share = next(share for share in SHARES if errors[share] <= min(errors.values()) * (1.0 + TRUST))
         if max_leaves is not None:
-            return Lesson(tuple(teachers), share, max_leaves)
+            return Lesson(tuple(teachers), smooth, smooth_share, share, max_leaves)
         enough, best_error = LEAVES[0], np.inf
         for leaves in LEAVES:
             found = errors[share] if leaves == trial_leaves else error(share, leaves)
@@ -158,7 +149,7 @@ def teach(
             if found > best_error * (1.0 + ENOUGH):
                 break
             enough = leaves
-    return Lesson(tuple(teachers), share, enough)
+    return Lesson(tuple(teachers), smooth, smooth_share, share, enough)
 
 
 def imagine(n_columns: int, weight: Floats, seed: Sequence[int]) -> Rows:
@@ -167,7 +158,7 @@ def imagine(n_columns: int, weight: Floats, seed: Sequence[int]) -> Rows:
     Two rows are drawn by weight for each; most columns are the first's, some the other's.
     """
     rng = np.random.default_rng(seed)
-    n = min(IMAGINED_PER_ROW * len(weight), MOST_IMAGINED)
+    n = min(max(IMAGINED_PER_ROW * len(weight), LEAST_IMAGINED), MOST_IMAGINED)
     one, other = rng.choice(len(weight), size=(2, n), p=weight / weight.sum())
     return np.asarray(np.where(rng.random((n_columns, n)) < MIXED, other, one))
 
@@ -177,73 +168,59 @@ def imagined_weight(weight: Floats, n: int) -> Floats:
     return np.full(n, weight.sum() / max(n, 1))
 
 
-def _train_teacher(
-    inputs: Inputs, y: Floats, weight: Floats, max_leaves: int, seed: tuple[int, ...], k: int
-) -> Teacher:
-    """Boost trees on a share of the rows until the rest is predicted no better."""
-    rng = np.random.default_rng([*seed, k])
-    order = rng.permutation(inputs.n_rows)
-    n_aside = max(1, round(TEACHER_ASIDE * inputs.n_rows))
-    aside, rows = np.sort(order[:n_aside]), np.sort(order[n_aside:])
-    features = np.arange(len(inputs.n_bins), dtype=np.int32)
-    leaves = np.empty(inputs.n_rows, dtype=np.int32)
-    base = float(np.average(y[rows], weights=weight[rows]))
-    prediction = np.full(inputs.n_rows, base)
-    trees: list[Tree] = []
-    best, best_error, n_best = prediction, np.inf, 0
-    gains = np.zeros((len(inputs.n_bins), int(inputs.n_bins.max())))
-    n_seen = max(1, round(TEACHER_ROWS * len(rows)))
-    while len(trees) < TEACHER_TREES and len(trees) < n_best + TEACHER_PATIENCE:
-        seen = np.sort(rng.permutation(rows)[:n_seen]).astype(np.int32)
-        left = y - prediction
-        tree = grow(inputs.bins, inputs.n_bins, seen, left, weight, features, max_leaves, MIN_LEAF, TEACHER_PENALTY)
-        leaf_of(tree, inputs.bins, leaves)
-        prediction = prediction + TEACHER_RATE * tree.value[leaves]
-        trees.append(tree)
-        _add_gains(tree, gains)
-        error = float(np.average((y[aside] - prediction[aside]) ** 2, weights=weight[aside]))
-        if error < best_error:
-            best, best_error, n_best = prediction, error, len(trees)
-    return Teacher(base, tuple(trees[:n_best]), best, gains, rows, aside, best_error)
+def _train(inputs: Inputs, y: Floats, weight: Floats, leaves: int, seed: tuple[int, ...], k: int) -> Boosted:
+    return boost(inputs, y, weight, leaves, (*seed, k))
 
 
-def _add_gains(tree: Tree, gains: Floats) -> None:
-    squares = tree.weight * tree.value**2
-    for node in np.flatnonzero(tree.feature >= 0):
-        left, right = tree.left[node], tree.right[node]
-        gains[tree.feature[node], tree.threshold[node]] += max(0.0, squares[left] + squares[right] - squares[node])
-
-
-def _mean_error(teachers: Sequence[Teacher]) -> float:
+def _mean_error(teachers: Sequence[Boosted]) -> float:
     return float(np.mean([teacher.error for teacher in teachers]))
 
 
-def _mean_prediction(teachers: Sequence[Teacher], inputs: Inputs) -> Floats:
+def _mean_prediction(teachers: Sequence[Boosted], inputs: Inputs) -> Floats:
     return np.asarray(np.mean([teacher.predict(inputs) for teacher in teachers], axis=0))
+
+
+def _gains(teachers: Sequence[Boosted]) -> Floats:
+    return np.asarray(np.sum([teacher.gains for teacher in teachers], axis=0))
+
+
+def _blended(boosted: Floats, smooth: Floats, smooth_share: float) -> Floats:
+    return (1 - smooth_share) * boosted + smooth_share * smooth
+
+
+@dataclass(frozen=True, slots=True)
+class _Taught:
+    """What the teachers of a trial say about some rows, each kind for itself."""
+
+    boosted: Floats
+    smooth: Floats
+
+    def together(self, smooth_share: float) -> Floats:
+        return _blended(self.boosted, self.smooth, smooth_share)
 
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """What students of a trial learn from, and what they are judged on."""
+    """What students of a trial learn from, and what they and their teachers are judged on."""
 
     seen: Inputs
     y: Floats
     weight: Floats
-    prediction: Floats
-    """The teachers', for the rows seen."""
     imagined: Inputs
-    imagined_prediction: Floats
     unseen: Inputs
     unseen_y: Floats
     unseen_weight: Floats
+    on_seen: _Taught
+    on_imagined: _Taught
+    on_unseen: _Taught
 
-    def student_error(self, share: float, leaves: int, seed: int) -> float:
+    def student_error(self, smooth_share: float, share: float, leaves: int, seed: int) -> float:
         """Return the squared error, on the rows set aside, of rules grown on the others."""
         inputs, weight = self.seen, self.weight
-        goal = share * self.y + (1 - share) * self.prediction
+        goal = share * self.y + (1 - share) * self.on_seen.together(smooth_share)
         if share < 1:
             inputs = inputs.followed_by(self.imagined)
-            goal = np.concatenate([goal, self.imagined_prediction])
+            goal = np.concatenate([goal, self.on_imagined.together(smooth_share)])
             weight = np.concatenate([weight, imagined_weight(weight, self.imagined.n_rows)])
         rules = grow_rules(inputs, goal, weight, TRIAL_RULES, max_leaves=leaves, seed=seed, rate=TRIAL_RATE)
         intercept, weights = solve_weights(fire_matrix(rules, inputs), goal, weight)
@@ -251,31 +228,46 @@ class _Course:
         return float((self.unseen_y - predicted) ** 2 @ self.unseen_weight)
 
 
+def _smooth_share(courses: Sequence[_Course]) -> float:
+    """Return the share of the smooth teachers with the least squared error on rows that no teacher saw."""
+    gained = wanted = 0.0
+    for course in courses:
+        apart = course.on_unseen.smooth - course.on_unseen.boosted
+        gained += float((course.unseen_y - course.on_unseen.boosted) * apart @ course.unseen_weight)
+        wanted += float(apart**2 @ course.unseen_weight)
+    share = min(1.0, gained / wanted) if wanted else 0.0
+    return share if share >= LEAST_SMOOTH else 0.0
+
+
 def _prepare(
     inputs: Inputs,
     y: Floats,
     weight: Floats,
-    teacher: Teacher,
-    teacher_leaves: int,
+    teacher: Boosted,
+    leaves: int,
+    shape: Shape,
     seed: tuple[int, ...],
     *,
     few: bool,
 ) -> _Course:
-    """Return the course of a trial; where rows are few it has several teachers, as the model will have."""
+    """Return the course of a trial; where rows are few it has several boosted teachers, as the model will have."""
     rows, aside = teacher.rows, teacher.aside
     seen, part = inputs.at(rows), (y[rows], weight[rows])
-    teachers, predictions = [teacher], [teacher.prediction[rows]]
-    if few:
-        teachers = [_train_teacher(seen, *part, teacher_leaves, seed, k) for k in range(TEACHERS_OF_FEW)]
-        predictions = [own.prediction for own in teachers]
+    unseen = inputs.at(aside)
     imagined = seen.mixed(imagine(int(inputs.columns.max()) + 1, part[1], seed))
+    boosted, said = [teacher], teacher.prediction[rows]
+    if few:
+        boosted = [boost(seen, *part, leaves, (*seed, k)) for k in range(TEACHERS_OF_FEW)]
+        said = np.asarray(np.mean([own.prediction for own in boosted], axis=0))
+    smooth = fit_smooth(seen, *part, shape, seed)
     return _Course(
         seen,
         *part,
-        np.asarray(np.mean(predictions, axis=0)),
         imagined,
-        _mean_prediction(teachers, imagined),
-        inputs.at(aside),
+        unseen,
         y[aside],
         weight[aside],
+        on_seen=_Taught(said, smooth.predict(seen)),
+        on_imagined=_Taught(_mean_prediction(boosted, imagined), smooth.predict(imagined)),
+        on_unseen=_Taught(_mean_prediction(boosted, unseen), smooth.predict(unseen)),
     )
