@@ -106,7 +106,7 @@ def test_a_noisy_wide_table_is_not_overfitted():
 
 @pytest.mark.parametrize("n_teachers", [4, 0])
 def test_rules_of_networks_are_left_out_where_teachers_are_trusted(monkeypatch, n_teachers):
-    """With a noisy target and teachers, the networks' rules, which learned y, do not enter; without teachers they do."""
+    """With a noisy target and teachers, the networks' rules do not enter; without teachers they do."""
     rng = np.random.default_rng(0)
     X = rng.random((300, 3))
     y = X[:, 0] + np.where(X[:, 2] > 0.5, 2.0, 0.0) + rng.normal(0, 1, 300)

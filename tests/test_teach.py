@@ -45,7 +45,7 @@ def test_the_smooth_teacher_is_heard_where_the_target_is_smooth():
 
 def test_a_clean_target_stays_nearly_itself():
     """Where y is a few clear steps without noise, the target stays what it is, and small trees are enough."""
-    X = np.random.default_rng(0).random((400, 2)).astype(np.float32)
+    X = np.random.default_rng(0).integers(0, 11, (400, 2)).astype(np.float32) / 10
     inputs = bin_inputs(X, np.zeros((400, 0), np.float32), 64)
     y = np.where(X[:, 0] > 0.5, 1.0, -1.0) * np.where(X[:, 1] > 0.3, 1.0, -1.0)
     lesson = teach(inputs, y, np.ones(400), 2, None, 0, 1)

@@ -59,6 +59,8 @@ class Recipe:
     max_rules: int | None
     tolerance: float
     """Share of the target's variance that may be given up for fewer rules."""
+    mixes: bool
+    """Whether rules of networks, which learned y, may stand beside rules that were grown for the teachers' target."""
     growth: Growth
 
 
@@ -102,8 +104,8 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     school = _go_to_school(training, recipe, standard, rows, progress)
     goal, weight, inputs = school.goal, school.weight, school.inputs
     grown = _grow(school, recipe.growth, progress)
-    if school.is_taught and grown:
-        signals = []  # the networks learned y with all its noise: beside rules for the teachers' target they do harm
+    if school.is_taught and grown and not recipe.mixes:
+        signals = []
     fires = _fires(builder, signals, training.values, rows.index, school.imagined, target)
     both = np.concatenate([fires, fire_matrix(grown, inputs)])
     kept = distinct(list(both))

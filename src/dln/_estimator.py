@@ -108,8 +108,8 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     n_iter_no_change : int, default=40
         Epochs to wait for a better validation loss.
     n_networks : int, default=1
-        Networks trained from different seeds and pooled into one circuit. Their rules are left out where the teachers'
-        target turns out better than y itself: the networks learned y.
+        Networks trained from different seeds and pooled into one circuit. Where `max_rules` is more than 40 and the
+        teachers' target turns out better than y, which the networks learned, their rules are left out.
     n_grown_rules : int, default=250
         Rules grown from boosted trees besides those of the networks; the best of all enter the model.
     max_leaves : int or None, default=None
@@ -501,7 +501,16 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             n_threads=_n_threads(self.n_jobs),
         )
         tolerance = _given(self.rule_tolerance, 0.005 if small else 0.001)
-        return Recipe(self.sum_link_threshold, self.refit, self.loss, self.quantile, self.max_rules, tolerance, growth)
+        return Recipe(
+            self.sum_link_threshold,
+            self.refit,
+            self.loss,
+            self.quantile,
+            self.max_rules,
+            tolerance,
+            mixes=small,  # measured: with 100 rules they do harm, with 20 they help
+            growth=growth,
+        )
 
     def _remember(self, outcome: Outcome) -> None:
         epochs = [asdict(epoch) for network in outcome.networks for epoch in network.epochs]
