@@ -138,10 +138,17 @@ def _fit(
 
 
 def _bumps(some: Floats, others: Floats) -> Floats:
-    """Return the kernel (Matérn 3/2) of some rows' places with others', ``(n_some, n_others)``."""
-    squares = (some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2.0 * some @ others.T
-    distance = np.sqrt(3.0 * np.maximum(squares, 0.0))
-    return np.asarray((1.0 + distance) * np.exp(-distance))
+    """Return the kernel (Matérn 3/2) of some rows' places with others', ``(n_some, n_others)``: (1 + d)·exp(-d)."""
+    falling = (2.0 * some) @ others.T
+    distance = (some**2).sum(axis=1)[:, None] + (others**2).sum(axis=1)
+    distance -= falling
+    np.maximum(distance, 0.0, out=distance)
+    distance *= 3.0
+    np.sqrt(distance, out=distance)
+    np.exp(np.negative(distance, out=falling), out=falling)
+    distance += 1.0
+    distance *= falling
+    return np.asarray(distance)
 
 
 def _middles(inputs: Inputs) -> tuple[Floats, ...]:
