@@ -97,7 +97,7 @@ MODELS: dict[str, Callable[[int], Any]] = {
     "no-growth": lambda seed: DLNRegressor(random_state=seed, n_grown_rules=0),
     "no-teachers": lambda seed: DLNRegressor(random_state=seed, n_teachers=0),
     "no-tolerance": lambda seed: DLNRegressor(random_state=seed, rule_tolerance=0.0),
-    "polished": lambda seed: DLNRegressor(random_state=seed, polish_sweeps=2),
+    "unpolished": lambda seed: DLNRegressor(random_state=seed, polish_sweeps=0),
     "dln-20-unpolished": lambda seed: DLNRegressor(random_state=seed, max_rules=20, polish_sweeps=0),
     "linear": make_linear,
     "tree": make_tree,

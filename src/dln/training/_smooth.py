@@ -85,6 +85,9 @@ def find_shape(
     relevance = np.maximum(gains / max(float(gains.max()), np.finfo(np.float64).tiny), _LEAST_GAIN)
     share = weight / weight.sum()
     spread = np.array([_spread(middle[bins], share) for middle, bins in zip(middles, inputs.bins, strict=True)])
+    parts = [
+        [(inputs.at(some), y[some], weight[some]) for some in (rows, aside[:TRIAL_ROWS])] for rows, aside in trials
+    ]
 
     def best_penalty(power_and_length: tuple[float, float]) -> tuple[float, Shape]:
         """Return the least error of all penalties, and its shape."""
@@ -94,11 +97,9 @@ def find_shape(
         scales /= length * np.sqrt((counts**2).sum())
         shapes = [Shape(middles, scales, penalty) for penalty in PENALTIES]
         errors = np.zeros(len(shapes))
-        for rows, aside in trials:
-            some = aside[:TRIAL_ROWS]
-            unseen = inputs.at(some)
-            found = _fit(inputs.at(rows), y[rows], weight[rows], shapes, TRIAL_ROWS, TRIAL_CENTRES, seed)
-            errors += [float((y[some] - smooth.predict(unseen)) ** 2 @ weight[some]) for smooth in found]
+        for seen, (unseen, unseen_y, unseen_weight) in parts:
+            found = _fit(*seen, shapes, TRIAL_ROWS, TRIAL_CENTRES, seed)
+            errors += [float((unseen_y - smooth.predict(unseen)) ** 2 @ unseen_weight) for smooth in found]
         return float(errors.min()), shapes[int(errors.argmin())]
 
     return min(pool.map(best_penalty, product(POWERS, LENGTHS)), key=lambda found: found[0])[1]
@@ -166,5 +167,4 @@ def _middles(inputs: Inputs) -> tuple[Floats, ...]:
 
 
 def _spread(values: Floats, share: Floats) -> float:
-    mean = float(values @ share)
-    return float(np.sqrt(max(0.0, float((values - mean) ** 2 @ share))))
+    return float(np.sqrt((values - values @ share) ** 2 @ share))

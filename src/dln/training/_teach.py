@@ -121,7 +121,7 @@ def teach(
             teachers.append(teacher)
             after_each()
 
-        trials = teachers[: min(TRIALS_OF_FEW if few else TRIALS, n_teachers)]
+        trials = teachers[: TRIALS_OF_FEW if few else TRIALS]
         splits = [(trial.rows, trial.aside) for trial in trials[:SHAPE_TRIALS]]
         shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), splits, (seed, 7), pool)
 
