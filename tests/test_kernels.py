@@ -178,6 +178,17 @@ def test_adam_equals_torchs() -> None:
     np.testing.assert_allclose(values, theirs.detach().numpy(), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("gradient", [0.0, 1e-30, 1e-12, 1e-8, 1.0, 1e12, 1e30])
+@pytest.mark.parametrize("n", [1, 31, 32, 70])
+def test_adams_first_step_is_the_learning_rate(gradient: float, n: int) -> None:
+    """Whatever the gradient's size, as long as its square is a number; none moves nothing, and nothing becomes NaN."""
+    values, first, second = (np.zeros(n, np.float32) for _ in range(3))
+    kernels.adam(values, np.full(n, gradient, np.float32), first, second, 0.01, 1)
+    is_seen = 1e-15 < gradient < 1e19  # by a float32 that holds its square
+    expected = -0.01 * gradient / (gradient + 1e-8) if is_seen else 0.0
+    np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-12)
+
+
 def test_denormal_moments_are_flushed() -> None:
     """Moments of a parameter without gradient end at exactly zero, never as slow denormals."""
     values, first = np.zeros(4, np.float32), np.full(4, 1e-17, np.float32)

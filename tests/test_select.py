@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from dln._circuit import Above, Circuit, Column, Gate, Rule
-from dln.training._select import distinct, pool, solve_weights
+from dln.training._select import LeastSquares, distinct, pool, solve_weights
 
 COLUMNS = (Column("a"), Column("b"))
 
@@ -55,6 +55,21 @@ def test_rows_pull_by_their_weight():
     expected = Ridge(alpha=1e-9).fit(rules.T, y, sample_weight=counts).coef_
     for scale in (1e-6, 1.0, 1e6):
         np.testing.assert_allclose(solve_weights(rules, y, counts * scale)[1], expected, rtol=1e-3)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+def test_a_replaced_rule_is_as_if_it_had_always_been_there(seed, n_rules):
+    """Products are brought up to date: the weights are those of all rules solved for anew."""
+    rng = np.random.default_rng(seed)
+    rules = rng.integers(0, 2, (n_rules, 50)).astype(bool)
+    y, weight = rng.normal(size=50), rng.uniform(0.1, 3.0, 50)
+    joint = LeastSquares(rules, y, weight)
+    rules[n_rules // 2] = rng.integers(0, 2, 50).astype(bool)
+    joint.replace(n_rules // 2, rules[n_rules // 2])
+    penalty, intercept, weights = joint.solve()
+    expected_intercept, expected = solve_weights(rules, y, weight)
+    np.testing.assert_allclose([intercept, *weights], [expected_intercept, *expected], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(joint.solve_with(penalty)[1], weights, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(("loss", "quantile"), [("absolute_error", 0.5), ("quantile", 0.9), ("quantile", 0.1)])

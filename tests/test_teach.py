@@ -7,7 +7,16 @@ import pytest
 
 from dln import DLNRegressor
 from dln.training._binned import bin_inputs
-from dln.training._teach import LEAST_IMAGINED, MIXED, MOST_IMAGINED, imagine, imagined_weight, teach
+from dln.training._boosted import boost
+from dln.training._teach import (
+    LEAST_IMAGINED,
+    MIXED,
+    MOST_IMAGINED,
+    TRIAL_IMAGINED,
+    imagine,
+    imagined_weight,
+    teach,
+)
 
 
 def test_teachers_are_trusted_where_the_target_is_noise(friedman):
@@ -70,6 +79,20 @@ def test_a_teacher_predicts_the_rows_it_was_trained_with_as_it_says(friedman):
         assert not set(teacher.rows) & set(teacher.aside)
 
 
+@pytest.mark.parametrize("column_share", [0.01, 0.5, 1.0])
+def test_a_tree_uses_its_share_of_the_columns(column_share):
+    """Columns are drawn anew for every tree, a category's bits together; over all trees every column gets its turn."""
+    rng = np.random.default_rng(0)
+    numbers, kind = rng.random((300, 3)).astype(np.float32), rng.integers(3, size=300)
+    columns = np.array([0, 1, 2, 3, 3, 3])
+    inputs = bin_inputs(numbers, np.eye(3, dtype=np.float32)[kind], 16, columns)
+    y = numbers.sum(axis=1) + 0.3 * kind
+    teacher = boost(inputs, y, np.ones(300), 12, column_share, (0,))
+    used = [set(columns[tree.feature[tree.feature >= 0]].tolist()) for tree in teacher.trees]
+    assert max(map(len, used)) == max(1, round(column_share * 4))
+    assert set().union(*used) == {0, 1, 2, 3}
+
+
 def test_imagined_rows_mix_two_rows():
     """Each imagined row takes every column's value from one of two rows, most from the first."""
     weight = np.ones(50)
@@ -91,8 +114,9 @@ def test_rows_are_imagined_by_weight():
 
 
 def test_imagined_rows_are_bounded():
-    """However many rows there are, so many are imagined and no more."""
+    """However many rows there are, so many are imagined and no more; in a trial of few rows fewer."""
     assert imagine(2, np.ones(40_000), (0,)).shape == (2, MOST_IMAGINED)
+    assert imagine(2, np.ones(400), (0,), TRIAL_IMAGINED).shape == (2, TRIAL_IMAGINED)
 
 
 def test_the_inputs_of_one_column_stay_together():

@@ -122,8 +122,8 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         as it proves to help on rows that they have not seen, also for rows imagined between those of the table; they
         also say where to cut.
     polish_sweeps : int or None, default=None
-        How often each grown rule is grown anew against what the others leave, where that proves to help; None: 10
-        where `max_rules` is at most 40, else 2.
+        How often each grown rule is grown anew against what the others leave, where teachers say what to grow for or
+        it proves to help; None: 10 where `max_rules` is at most 40, else 4.
     rule_tolerance : float or None, default=None
         Share of the target's variance that may be given up for fewer rules; None: 0.005 where `max_rules` is at most
         40, else 0.001.
@@ -496,7 +496,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             max_leaves=self.max_leaves,
             max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * most),
             n_teachers=self.n_teachers,
-            sweeps=_given(self.polish_sweeps, 10 if small else 2),
+            sweeps=_given(self.polish_sweeps, 10 if small else 4),
             seed=seed,
             n_threads=_n_threads(self.n_jobs),
         )

@@ -12,8 +12,8 @@ from dln.training._binned import Inputs, Rows
 from dln.training._grow import MIN_LEAF
 from dln.training._trees import Floats, Tree, grow, leaf_of
 
-#: Shrinkage, most trees, trees without a gain before it stops, ridge penalty of a leaf, the share of rows that are set
-#: aside, and the share of the others that a tree sees.
+#: Shrinkage, most trees, trees without a gain before it stops (of trees that see all columns), ridge penalty of a leaf,
+#: the share of rows that are set aside, and the share of the others that a tree sees.
 RATE: Final = 0.1
 MOST_TREES: Final = 600
 PATIENCE: Final = 20
@@ -46,13 +46,21 @@ class Boosted:
         return predicted
 
 
-def boost(inputs: Inputs, y: Floats, weight: Floats, max_leaves: int, seed: Sequence[int]) -> Boosted:
-    """Boost trees on a share of the rows until the rest is predicted no better."""
+def boost(
+    inputs: Inputs, y: Floats, weight: Floats, max_leaves: int, column_share: float, seed: Sequence[int]
+) -> Boosted:
+    """Boost trees on a share of the rows until the rest is predicted no better.
+
+    Each tree may use `column_share` of the columns, drawn by lot.
+    """
     rng = np.random.default_rng(seed)
     order = rng.permutation(inputs.n_rows)
     n_aside = max(1, round(ASIDE * inputs.n_rows))
     aside, rows = np.sort(order[:n_aside]), np.sort(order[n_aside:])
     features = np.arange(len(inputs.n_bins), dtype=np.int32)
+    columns = np.unique(inputs.columns)
+    n_columns = max(1, round(column_share * len(columns)))
+    patience = round(PATIENCE * (len(columns) / n_columns) ** 1.5)
     leaves = np.empty(inputs.n_rows, dtype=np.int32)
     base = float(np.average(y[rows], weights=weight[rows]))
     prediction = np.full(inputs.n_rows, base)
@@ -60,8 +68,11 @@ def boost(inputs: Inputs, y: Floats, weight: Floats, max_leaves: int, seed: Sequ
     best, best_error, n_best = prediction, np.inf, 0
     gains = np.zeros((len(inputs.n_bins), int(inputs.n_bins.max())))
     n_seen = max(1, round(ROW_SHARE * len(rows)))
-    while len(trees) < MOST_TREES and len(trees) < n_best + PATIENCE:
+    while len(trees) < MOST_TREES and len(trees) < n_best + patience:
         seen = np.sort(rng.permutation(rows)[:n_seen]).astype(np.int32)
+        if n_columns < len(columns):
+            drawn = np.isin(inputs.columns, rng.choice(columns, n_columns, replace=False))
+            features = np.flatnonzero(drawn).astype(np.int32)
         left = y - prediction
         tree = grow(inputs.bins, inputs.n_bins, seen, left, weight, features, max_leaves, MIN_LEAF, PENALTY)
         leaf_of(tree, inputs.bins, leaves)

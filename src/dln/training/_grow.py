@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.training._binned import Inputs
-from dln.training._select import solve_weights
+from dln.training._select import LeastSquares, solve_weights
 from dln.training._trees import Floats, Ints, Tree, grow, leaf_of, upper_leaves
 
 #: Shrinkage and share of the rows of a boosting step, and the least weight of a leaf, in rows.
@@ -103,7 +103,8 @@ def polish(
     rules = list(rules)
     fires = np.concatenate([fire_matrix(rules, inputs), others])
     rows, features = np.arange(inputs.n_rows, dtype=np.int32), np.arange(len(inputs.n_bins), dtype=np.int32)
-    fit = _Fit.of(fires, target, weight)
+    joint = LeastSquares(fires, target, weight)
+    fit = _Fit.of(joint, fires, target, weight)
     for _ in range(sweeps):
         for j in rng.permutation(len(rules)):
             after_each()
@@ -113,11 +114,13 @@ def polish(
                 continue
             before = fires[j].copy()
             fires[j] = rule.fires(inputs)
-            new = _Fit.of(fires, target, weight)
+            joint.replace(j, fires[j])
+            new = _Fit.of(joint, fires, target, weight)
             if new.error < fit.error:
                 rules[j], fit = rule, new
             else:
                 fires[j] = before
+                joint.replace(j, before)
     return rules
 
 
@@ -149,9 +152,9 @@ def polish_helps(
         rules = grow_rules(seen, *part, n_rules, max_leaves=max_leaves, seed=seed, rate=FEW_RULES_RATE)
         polished = polish(rules, seen, *part, others[:, rows], sweeps=sweeps, max_leaves=max_leaves, seed=seed)
         for found, sign in ((rules, 1.0), (polished, -1.0)):
-            fit = _Fit.of(np.concatenate([fire_matrix(found, seen), others[:, rows]]), *part)
+            intercept, weights = solve_weights(np.concatenate([fire_matrix(found, seen), others[:, rows]]), *part)
             fires = np.concatenate([fire_matrix(found, unseen), others[:, aside]])
-            gained += sign * float((y[aside] - fit.intercept - fit.weights @ fires) ** 2 @ weight[aside])
+            gained += sign * float((y[aside] - intercept - weights @ fires) ** 2 @ weight[aside])
     return gained > 0
 
 
@@ -164,8 +167,8 @@ class _Fit:
     error: float
 
     @classmethod
-    def of(cls, fires: npt.NDArray[np.bool_], target: Floats, weight: Floats) -> _Fit:
-        intercept, weights = solve_weights(fires, target, weight)
+    def of(cls, joint: LeastSquares, fires: npt.NDArray[np.bool_], target: Floats, weight: Floats) -> _Fit:
+        _, intercept, weights = joint.solve()
         return cls(intercept, weights, float((target - intercept - weights @ fires) ** 2 @ weight))
 
 

@@ -30,6 +30,8 @@ from dln.training._lanes import (
     load,
     load_first,
     number_at,
+    put_at,
+    root,
     splat,
     store,
     store_first,
@@ -540,8 +542,21 @@ def _send_back(place: int, p: float, d: Any) -> None:
 
 
 @_inline
-def _backward_links(d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int) -> None:
-    """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
+def _backward_links(
+    d: Any,
+    signal: int,
+    d_signal: int,
+    offsets: int,
+    p: int,
+    sums: int,
+    n_links: int,
+    n: int,
+    first: bool,  # noqa: FBT001
+) -> None:
+    """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time.
+
+    In the first block the sums are written, not added to.
+    """
     step = 4 * n
     for k in range(0, n_links - 3, 4):
         at = k * step
@@ -550,10 +565,16 @@ def _backward_links(d: Any, signal: int, d_signal: int, offsets: int, p: int, su
         s0, s1, s2, s3 = totals(
             d * load(signal + j0), d * load(signal + j1), d * load(signal + j2), d * load(signal + j3)
         )
-        add_at(sums + at, s0)
-        add_at(sums + at + step, s1)
-        add_at(sums + at + 2 * step, s2)
-        add_at(sums + at + 3 * step, s3)
+        if first:
+            put_at(sums + at, s0)
+            put_at(sums + at + step, s1)
+            put_at(sums + at + 2 * step, s2)
+            put_at(sums + at + 3 * step, s3)
+        else:
+            add_at(sums + at, s0)
+            add_at(sums + at + step, s1)
+            add_at(sums + at + 2 * step, s2)
+            add_at(sums + at + 3 * step, s3)
         _send_back(d_signal + j0, number_at(p + at), d)
         _send_back(d_signal + j1, number_at(p + at + step), d)
         _send_back(d_signal + j2, number_at(p + at + 2 * step), d)
@@ -607,12 +628,14 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 add_at(moments + 4 * (2 * n + i), m2)
                 add_at(moments + 4 * (3 * n + i), m3)
             if open_a:
-                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n)
+                _backward_links(
+                    d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n, o == 0
+                )
             else:
                 _send_back(d_signal + first, one, d_a)
             if open_b:
                 _backward_links(
-                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n
+                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n, o == 0
                 )
             else:
                 _send_back(d_signal + second, one, d_b)
@@ -702,22 +725,34 @@ def batch_gradients(
     return loss
 
 
+@_inline
+def _adam_at(
+    at: int, some: int, values: Float32, gradients: Float32, first: Float32, second: Float32, rate: float, unbias: float
+) -> None:
+    """Adam's step for `some` numbers from a place on."""
+    zero = splat(np.float32(0.0))
+    g = load_first(_address(gradients) + at, some)
+    m = load_first(_address(first) + at, some) * splat(np.float32(_BETA1))
+    v = load_first(_address(second) + at, some) * splat(np.float32(_BETA2))
+    m, v = fma(splat(np.float32(1.0 - _BETA1)), g, m), fma(splat(np.float32(1.0 - _BETA2)), g * g, v)
+    m = where_greater(absolute(m), splat(np.float32(_TINY_MOMENT)), m, zero)
+    v = where_greater(v, splat(np.float32(_TINY_SQUARE)), v, zero)
+    store_first(_address(first) + at, some, m)
+    store_first(_address(second) + at, some, v)
+    step = splat(rate) * m / (root(splat(unbias) * v) + splat(np.float32(_EPSILON)))
+    store_first(_address(values) + at, some, load_first(_address(values) + at, some) - step)
+
+
 @_jit
 def adam(values: Float32, gradients: Float32, first: Float32, second: Float32, learning_rate: float, step: int) -> None:
     """One step of Adam on a flat vector; moments too small to matter become zero, not denormal."""
-    b1, b2 = np.float32(_BETA1), np.float32(_BETA2)
-    r1, r2 = np.float32(1.0 - _BETA1), np.float32(1.0 - _BETA2)
     rate = np.float32(learning_rate / (1.0 - _BETA1**step))
     unbias = np.float32(1.0 / (1.0 - _BETA2**step))
-    for i in range(values.size):
-        g = gradients[i]
-        m = b1 * first[i] + r1 * g
-        v = b2 * second[i] + r2 * g * g
-        m = m if abs(m) > np.float32(_TINY_MOMENT) else np.float32(0.0)
-        v = v if v > np.float32(_TINY_SQUARE) else np.float32(0.0)
-        first[i] = m
-        second[i] = v
-        values[i] -= rate * m / (np.sqrt(v * unbias) + np.float32(_EPSILON))
+    full = values.size - values.size % LANES
+    for i in range(0, full, LANES):
+        _adam_at(4 * i, LANES, values, gradients, first, second, rate, unbias)
+    if full < values.size:
+        _adam_at(4 * full, values.size - full, values, gradients, first, second, rate, unbias)
 
 
 @_jit

@@ -42,6 +42,11 @@ _LOG2_E: Final = 1.4426950408889634
 _EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.05579991409460651, 0.00901702896815921,
                 0.0018671306997685966)  # fmt: skip
 
+# Less half of a number's bits: those of a number within 4 % of one over its root.
+_ROOT_GUESS: Final = 0x5F375A86
+# So small that its root matters to nobody, so large that one over it does not overflow.
+_TINIEST: Final = 1e-36
+
 _Builder: TypeAlias = ir.IRBuilder
 # Numba's own types are partial: what follows is typed by hand.
 _cgutils: Any = cgutils
@@ -177,6 +182,12 @@ def add_at(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
     builder.store(builder.fadd(builder.load(pointer, align=4), value), pointer, align=4)
 
 
+@_define(types.void, _address, _float32)
+def put_at(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Write the float32 number at an address."""
+    builder.store(value, builder.inttoptr(address, _FLOAT.as_pointer()), align=4)
+
+
 @_define(types.void, _address, types.float64, lanes)
 def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.Value) -> None:
     """Add factor times value to the thirty-two float64 numbers at an address."""
@@ -239,6 +250,22 @@ def exp_nonpositive(builder: _Builder, a: ir.Value) -> ir.Value:
         p = builder.fadd(builder.fmul(p, f, flags=_FLAGS), _constant(coefficient), flags=_FLAGS)
     exponent = builder.shl(builder.fptosi(whole, _WHOLES), _constant(23, _WHOLES))
     return builder.bitcast(builder.add(builder.bitcast(p, _WHOLES), exponent), _VECTOR)
+
+
+@_define(lanes, lanes)
+def root(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return the roots of numbers that are not below zero, within 5e-6 of their size: exact ones take longer.
+
+    A first guess of 1/√a from the exponent, halved and turned round, and two steps of Newton's method.
+    """
+    above_zero = builder.fadd(a, _constant(_TINIEST), flags=_FLAGS)
+    bits = builder.lshr(builder.bitcast(above_zero, _WHOLES), _constant(1, _WHOLES))
+    y = builder.bitcast(builder.sub(_constant(_ROOT_GUESS, _WHOLES), bits), _VECTOR)
+    half = builder.fmul(above_zero, _constant(0.5), flags=_FLAGS)
+    for _ in range(2):
+        square = builder.fmul(builder.fmul(y, y, flags=_FLAGS), half, flags=_FLAGS)
+        y = builder.fmul(y, builder.fsub(_constant(1.5), square, flags=_FLAGS), flags=_FLAGS)
+    return builder.fmul(a, y, flags=_FLAGS)
 
 
 # --- sums over lanes --------------------------------------------------------------------------------------------------

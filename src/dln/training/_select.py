@@ -56,16 +56,15 @@ def solve_weights(
     Ridge regression, with the penalty chosen by generalised cross-validation; for other losses than the square, the
     same reweighted until it settles.
     """
-    fires = rules.astype(np.float64)
-    weight = weight / weight.mean()
-    penalty, intercept, coefficients = _ridge_by_cross_validation(fires, y, weight)
+    penalty, intercept, coefficients = LeastSquares(rules, y, weight).solve()
     if loss == "squared_error":
         return intercept, coefficients
+    weight = weight / weight.mean()
     spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
-        residual = y - intercept - coefficients @ fires
+        residual = y - intercept - coefficients @ rules
         pull = weight * _pull(residual, spread, loss, quantile)
-        intercept, coefficients = _ridge(fires, y, pull / pull.mean(), penalty)
+        intercept, coefficients = LeastSquares(rules, y, pull).solve_with(penalty)
     return intercept, coefficients
 
 
@@ -79,39 +78,51 @@ def _pull(residual: Floats, spread: float, loss: str, quantile: float) -> Floats
     return np.asarray(1.0 / size)
 
 
-def _centred(fires: Floats, y: Floats, weight: Floats) -> tuple[Floats, float, Floats, Floats]:
-    """Return means, and the weighted Gram matrix and right side of the centred problem."""
-    share = weight / weight.sum()
-    means = fires @ share
-    y_mean = float(y @ share)
-    weighted = fires * weight
-    gram = weighted @ fires.T - np.outer(means, means) * weight.sum()
-    right = weighted @ (y - y_mean) - means * float(weight @ (y - y_mean))
-    return means, y_mean, gram, right
+class LeastSquares:
+    """Rules and a target, ready to be solved for weights; products are kept, so that one rule is replaced quickly."""
 
+    def __init__(self, rules: npt.NDArray[np.bool_], y: Floats, weight: Floats) -> None:
+        self._fires = rules.astype(np.float64)
+        self._weight = weight / weight.mean()
+        self._share = self._weight / self._weight.sum()
+        self._y = y
+        self._y_mean = float(y @ self._share)
+        self._pull = self._weight * (y - self._y_mean)
+        self._products = (self._fires * self._weight) @ self._fires.T
 
-def _ridge(fires: Floats, y: Floats, weight: Floats, penalty: float) -> tuple[float, Floats]:
-    means, y_mean, gram, right = _centred(fires, y, weight)
-    coefficients = np.asarray(np.linalg.solve(gram + penalty * np.eye(len(gram)), right), dtype=np.float64)
-    return y_mean - float(coefficients @ means), coefficients
+    def replace(self, place: int, fires: npt.NDArray[np.bool_]) -> None:
+        """Put another rule in the place of one."""
+        self._fires[place] = fires
+        self._products[place] = self._products[:, place] = self._fires @ (self._weight * fires)
 
+    def solve(self) -> tuple[float, float, Floats]:
+        """Return the ridge penalty with the least generalised cross-validation error, intercept and weights."""
+        means, gram, right = self._centred()
+        n = float(len(self._y))
+        values, vectors = np.linalg.eigh(gram)
+        values = np.maximum(values, 0.0)
+        projected = vectors.T @ right
+        total = float(self._pull @ (self._y - self._y_mean))
+        scale = max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(np.float64).tiny)
+        best = (np.inf, 0.0)
+        for penalty in _PENALTIES * scale:
+            shrunk = projected / (values + penalty)
+            residual = total - 2 * float(shrunk @ projected) + float(shrunk**2 @ values)
+            freedom = n - 1.0 - float((values / (values + penalty)).sum())
+            if freedom > 0:
+                best = min(best, (max(residual, 0.0) / freedom**2, penalty))
+        penalty = best[1] or float(_PENALTIES[-1] * scale)
+        coefficients = vectors @ (projected / (values + penalty))
+        return penalty, self._y_mean - float(coefficients @ means), coefficients
 
-def _ridge_by_cross_validation(fires: Floats, y: Floats, weight: Floats) -> tuple[float, float, Floats]:
-    """Return the penalty, intercept and weights with the least generalised cross-validation error."""
-    means, y_mean, gram, right = _centred(fires, y, weight)
-    n = float(len(y))
-    values, vectors = np.linalg.eigh(gram)
-    values = np.maximum(values, 0.0)
-    projected = vectors.T @ right
-    total = float(weight @ (y - y_mean) ** 2)
-    scale = max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(np.float64).tiny)
-    best = (np.inf, 0.0)
-    for penalty in _PENALTIES * scale:
-        shrunk = projected / (values + penalty)
-        residual = total - 2 * float(shrunk @ projected) + float(shrunk**2 @ values)
-        freedom = n - 1.0 - float((values / (values + penalty)).sum())
-        if freedom > 0:
-            best = min(best, (max(residual, 0.0) / freedom**2, penalty))
-    penalty = best[1] or float(_PENALTIES[-1] * scale)
-    coefficients = vectors @ (projected / (values + penalty))
-    return penalty, y_mean - float(coefficients @ means), coefficients
+    def solve_with(self, penalty: float) -> tuple[float, Floats]:
+        """Return intercept and weights for a given penalty."""
+        means, gram, right = self._centred()
+        coefficients = np.asarray(np.linalg.solve(gram + penalty * np.eye(len(gram)), right), dtype=np.float64)
+        return self._y_mean - float(coefficients @ means), coefficients
+
+    def _centred(self) -> tuple[Floats, Floats, Floats]:
+        """Return the rules' means, and the weighted Gram matrix and right side of the centred problem."""
+        means = self._fires @ self._share
+        gram = self._products - np.outer(means, means) * self._weight.sum()
+        return means, gram, self._fires @ self._pull - means * float(self._pull.sum())

@@ -27,8 +27,9 @@ from dln.training._select import solve_weights
 from dln.training._smooth import Shape, Smooth, find_shape, fit_smooth
 from dln.training._trees import Floats
 
-#: Leaves of the boosted trees: the better of these.
+#: Leaves of the boosted trees: the better of these. Of every second teacher, each tree may use a share of the columns.
 TEACHER_LEAVES: Final = (12, 32)
+COLUMN_SHARES: Final = (1.0, 0.5)
 #: A smooth teacher whose share would be less is left out.
 LEAST_SMOOTH: Final = 0.15
 #: Trials by which its shape is found.
@@ -36,26 +37,27 @@ SHAPE_TRIALS: Final = 2
 
 #: Shares of y in the target that are tried, the teachers' own first: they are given up for a gain of this share only.
 SHARES: Final = (0.0, 0.5, 1.0)
-TRUST: Final = 0.03
+TRUST: Final = 0.1
 #: Leaves that are tried, and of how many a student has while shares are tried. Fewer are enough where the error is at
 #: most this share larger: a shorter rule is easier to read.
 LEAVES: Final = (64, 32, 16, 8, 4)
 TRIAL_LEAVES: Final = 32
-ENOUGH: Final = 0.01
+ENOUGH: Final = 0.02
 #: Up to so many rows what is found out in one trial is uncertain and a trial is cheap: there are more trials then, each
 #: with several teachers of its own.
 FEW_ROWS: Final = 3000
 TRIALS: Final = 3
 TRIALS_OF_FEW: Final = 4
-TEACHERS_OF_FEW: Final = 4
+TEACHERS_OF_FEW: Final = 3
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
 
-#: Imagined rows: how many for each row, at least and at most how many in all, and how likely a column's value is the
-#: other row's.
+#: Imagined rows: how many for each row, at least and at most how many in all, at most how many in a trial, and how
+#: likely a column's value is the other row's.
 IMAGINED_PER_ROW: Final = 4
 LEAST_IMAGINED: Final = 5000
 MOST_IMAGINED: Final = 10_000
+TRIAL_IMAGINED: Final = 2500
 MIXED: Final = 0.2
 
 
@@ -107,11 +109,12 @@ def teach(
     `max_leaves` says.
     """
     few = inputs.n_rows <= FEW_ROWS
+    n_trials = TRIALS_OF_FEW if few else TRIALS
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
         teachers: list[Boosted] = []
         for leaves in TEACHER_LEAVES:
             train = partial(_train, inputs, y, weight, leaves, (seed, 1))
-            tried = list(pool.map(train, range(n_teachers if few else min(TRIALS, n_teachers))))
+            tried = list(pool.map(train, range(min(n_trials, n_teachers))))
             if not teachers or _mean_error(tried) < _mean_error(teachers):
                 teachers, best_leaves = tried, leaves
         for _ in teachers:
@@ -121,7 +124,7 @@ def teach(
             teachers.append(teacher)
             after_each()
 
-        trials = teachers[: TRIALS_OF_FEW if few else TRIALS]
+        trials = teachers[:n_trials]
         splits = [(trial.rows, trial.aside) for trial in trials[:SHAPE_TRIALS]]
         shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), splits, (seed, 7), pool)
 
@@ -152,13 +155,13 @@ def teach(
     return Lesson(tuple(teachers), smooth, smooth_share, share, enough)
 
 
-def imagine(n_columns: int, weight: Floats, seed: Sequence[int]) -> Rows:
+def imagine(n_columns: int, weight: Floats, seed: Sequence[int], most: int = MOST_IMAGINED) -> Rows:
     """Return which rows give each column of imagined rows its value, ``(n_columns, n)``.
 
     Two rows are drawn by weight for each; most columns are the first's, some the other's.
     """
     rng = np.random.default_rng(seed)
-    n = min(max(IMAGINED_PER_ROW * len(weight), LEAST_IMAGINED), MOST_IMAGINED)
+    n = min(max(IMAGINED_PER_ROW * len(weight), LEAST_IMAGINED), most)
     one, other = rng.choice(len(weight), size=(2, n), p=weight / weight.sum())
     return np.asarray(np.where(rng.random((n_columns, n)) < MIXED, other, one))
 
@@ -169,7 +172,7 @@ def imagined_weight(weight: Floats, n: int) -> Floats:
 
 
 def _train(inputs: Inputs, y: Floats, weight: Floats, leaves: int, seed: tuple[int, ...], k: int) -> Boosted:
-    return boost(inputs, y, weight, leaves, (*seed, k))
+    return boost(inputs, y, weight, leaves, COLUMN_SHARES[k % len(COLUMN_SHARES)], (*seed, k))
 
 
 def _mean_error(teachers: Sequence[Boosted]) -> float:
@@ -254,10 +257,12 @@ def _prepare(
     rows, aside = teacher.rows, teacher.aside
     seen, part = inputs.at(rows), (y[rows], weight[rows])
     unseen = inputs.at(aside)
-    imagined = seen.mixed(imagine(int(inputs.columns.max()) + 1, part[1], seed))
+    imagined = seen.mixed(
+        imagine(int(inputs.columns.max()) + 1, part[1], seed, TRIAL_IMAGINED if few else MOST_IMAGINED)
+    )
     boosted, said = [teacher], teacher.prediction[rows]
     if few:
-        boosted = [boost(seen, *part, leaves, (*seed, k)) for k in range(TEACHERS_OF_FEW)]
+        boosted = [_train(seen, *part, leaves, seed, k) for k in range(TEACHERS_OF_FEW)]
         said = np.asarray(np.mean([own.prediction for own in boosted], axis=0))
     smooth = fit_smooth(seen, *part, shape, seed)
     return _Course(
