@@ -37,15 +37,17 @@ SHAPE_TRIALS: Final = 2
 
 #: Shares of y in the target that are tried, the teachers' own first: they are given up for a gain of this share only.
 SHARES: Final = (0.0, 0.5, 1.0)
-TRUST: Final = 0.1
+TRUST: Final = 0.03
 #: Leaves that are tried, and of how many a student has while shares are tried. Fewer are enough where the error is at
 #: most this share larger: a shorter rule is easier to read.
 LEAVES: Final = (64, 32, 16, 8, 4)
 TRIAL_LEAVES: Final = 32
-ENOUGH: Final = 0.02
+ENOUGH: Final = 0.01
 #: Up to so many rows what is found out in one trial is uncertain and a trial is cheap: there are more trials then, each
-#: with several teachers of its own.
+#: with several teachers of its own, and teachers and short rules are given up for larger gains only.
 FEW_ROWS: Final = 3000
+TRUST_OF_FEW: Final = 0.1
+ENOUGH_OF_FEW: Final = 0.02
 TRIALS: Final = 3
 TRIALS_OF_FEW: Final = 4
 TEACHERS_OF_FEW: Final = 3
@@ -110,6 +112,7 @@ def teach(
     """
     few = inputs.n_rows <= FEW_ROWS
     n_trials = TRIALS_OF_FEW if few else TRIALS
+    trust, worth = (TRUST_OF_FEW, ENOUGH_OF_FEW) if few else (TRUST, ENOUGH)
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
         teachers: list[Boosted] = []
         for leaves in TEACHER_LEAVES:
@@ -142,14 +145,14 @@ def teach(
 
         trial_leaves = TRIAL_LEAVES if max_leaves is None else max_leaves
         errors = {share: error(share, trial_leaves) for share in SHARES}
-        share = next(share for share in SHARES if errors[share] <= min(errors.values()) * (1.0 + TRUST))
+        share = next(share for share in SHARES if errors[share] <= min(errors.values()) * (1.0 + trust))
         if max_leaves is not None:
             return Lesson(tuple(teachers), smooth, smooth_share, share, max_leaves)
         enough, best_error = LEAVES[0], np.inf
         for leaves in LEAVES:
             found = errors[share] if leaves == trial_leaves else error(share, leaves)
             best_error = min(best_error, found)
-            if found > best_error * (1.0 + ENOUGH):
+            if found > best_error * (1.0 + worth):
                 break
             enough = leaves
     return Lesson(tuple(teachers), smooth, smooth_share, share, enough)
