@@ -30,7 +30,6 @@ from dln.training._lanes import (
     load,
     load_first,
     number_at,
-    put_at,
     root,
     splat,
     store,
@@ -542,21 +541,8 @@ def _send_back(place: int, p: float, d: Any) -> None:
 
 
 @_inline
-def _backward_links(
-    d: Any,
-    signal: int,
-    d_signal: int,
-    offsets: int,
-    p: int,
-    sums: int,
-    n_links: int,
-    n: int,
-    first: bool,  # noqa: FBT001
-) -> None:
-    """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time.
-
-    In the first block the sums are written, not added to.
-    """
+def _backward_links(d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int) -> None:
+    """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
     step = 4 * n
     for k in range(0, n_links - 3, 4):
         at = k * step
@@ -565,16 +551,10 @@ def _backward_links(
         s0, s1, s2, s3 = totals(
             d * load(signal + j0), d * load(signal + j1), d * load(signal + j2), d * load(signal + j3)
         )
-        if first:
-            put_at(sums + at, s0)
-            put_at(sums + at + step, s1)
-            put_at(sums + at + 2 * step, s2)
-            put_at(sums + at + 3 * step, s3)
-        else:
-            add_at(sums + at, s0)
-            add_at(sums + at + step, s1)
-            add_at(sums + at + 2 * step, s2)
-            add_at(sums + at + 3 * step, s3)
+        add_at(sums + at, s0)
+        add_at(sums + at + step, s1)
+        add_at(sums + at + 2 * step, s2)
+        add_at(sums + at + 3 * step, s3)
         _send_back(d_signal + j0, number_at(p + at), d)
         _send_back(d_signal + j1, number_at(p + at + step), d)
         _send_back(d_signal + j2, number_at(p + at + 2 * step), d)
@@ -628,14 +608,12 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 add_at(moments + 4 * (2 * n + i), m2)
                 add_at(moments + 4 * (3 * n + i), m3)
             if open_a:
-                _backward_links(
-                    d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n, o == 0
-                )
+                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n)
             else:
                 _send_back(d_signal + first, one, d_a)
             if open_b:
                 _backward_links(
-                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n, o == 0
+                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n
                 )
             else:
                 _send_back(d_signal + second, one, d_b)

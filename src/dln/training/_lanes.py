@@ -182,12 +182,6 @@ def add_at(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
     builder.store(builder.fadd(builder.load(pointer, align=4), value), pointer, align=4)
 
 
-@_define(types.void, _address, _float32)
-def put_at(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
-    """Write the float32 number at an address."""
-    builder.store(value, builder.inttoptr(address, _FLOAT.as_pointer()), align=4)
-
-
 @_define(types.void, _address, types.float64, lanes)
 def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.Value) -> None:
     """Add factor times value to the thirty-two float64 numbers at an address."""
