@@ -63,7 +63,7 @@ def test_a_replaced_rule_is_as_if_it_had_always_been_there(seed, n_rules):
     rng = np.random.default_rng(seed)
     rules = rng.integers(0, 2, (n_rules, 50)).astype(bool)
     y, weight = rng.normal(size=50), rng.uniform(0.1, 3.0, 50)
-    joint = LeastSquares(rules, y, weight)
+    joint = LeastSquares(rules.astype(float), y, weight)
     rules[n_rules // 2] = rng.integers(0, 2, 50).astype(bool)
     joint.replace(n_rules // 2, rules[n_rules // 2])
     penalty, intercept, weights = joint.solve()

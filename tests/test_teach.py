@@ -12,7 +12,7 @@ from dln.training._teach import (
     LEAST_IMAGINED,
     MIXED,
     MOST_IMAGINED,
-    TRIAL_IMAGINED,
+    TRIALS_OF_FEW,
     imagine,
     imagined_weight,
     teach,
@@ -116,7 +116,9 @@ def test_rows_are_imagined_by_weight():
 def test_imagined_rows_are_bounded():
     """However many rows there are, so many are imagined and no more; in a trial of few rows fewer."""
     assert imagine(2, np.ones(40_000), (0,)).shape == (2, MOST_IMAGINED)
-    assert imagine(2, np.ones(400), (0,), TRIAL_IMAGINED).shape == (2, TRIAL_IMAGINED)
+    most = TRIALS_OF_FEW.most_imagined
+    assert most < LEAST_IMAGINED
+    assert imagine(2, np.ones(400), (0,), most).shape == (2, most)
 
 
 def test_the_inputs_of_one_column_stay_together():

@@ -116,10 +116,7 @@ def _assemble(networks: Sequence[Trained], training: Training, recipe: Recipe, p
     if growth.sweeps and rules:
         leaves = max(_n_leaves(rule) for rule in rules)
         how = {"sweeps": growth.sweeps, "max_leaves": leaves, "seed": growth.seed}
-        real = np.arange(len(rows.index))
-        if school.is_taught or polish_helps(
-            len(rules), inputs.at(real), goal[real], standard, rows.weight, fires[own][:, real], **how
-        ):
+        if school.is_taught or polish_helps(len(rules), inputs, goal, weight, fires[own], **how):
             after_each = progress.stage("polish", growth.sweeps * len(rules))
             rules = polish(rules, inputs, goal, weight, fires[own], **how, after_each=after_each)
     final = np.concatenate([fires[own], fire_matrix(rules, inputs)])

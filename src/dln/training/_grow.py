@@ -101,7 +101,7 @@ def polish(
     """
     rng = np.random.default_rng([seed, 3])
     rules = list(rules)
-    fires = np.concatenate([fire_matrix(rules, inputs), others])
+    fires = np.concatenate([fire_matrix(rules, inputs), others]).astype(np.float64)
     rows, features = np.arange(inputs.n_rows, dtype=np.int32), np.arange(len(inputs.n_bins), dtype=np.int32)
     joint = LeastSquares(fires, target, weight)
     fit = _Fit.of(joint, fires, target, weight)
@@ -113,13 +113,11 @@ def polish(
             if rule is None:
                 continue
             before = fires[j].copy()
-            fires[j] = rule.fires(inputs)
-            joint.replace(j, fires[j])
+            joint.replace(j, rule.fires(inputs))
             new = _Fit.of(joint, fires, target, weight)
             if new.error < fit.error:
                 rules[j], fit = rule, new
             else:
-                fires[j] = before
                 joint.replace(j, before)
     return rules
 
@@ -127,7 +125,6 @@ def polish(
 def polish_helps(
     n_rules: int,
     inputs: Inputs,
-    target: Floats,
     y: Floats,
     weight: Floats,
     others: npt.NDArray[np.bool_],
@@ -148,7 +145,7 @@ def polish_helps(
         order = np.random.default_rng([seed, 4, trial]).permutation(inputs.n_rows)
         aside, rows = np.sort(order[:n_aside]), np.sort(order[n_aside:])
         seen, unseen = inputs.at(rows), inputs.at(aside)
-        part = (target[rows], weight[rows])
+        part = (y[rows], weight[rows])
         rules = grow_rules(seen, *part, n_rules, max_leaves=max_leaves, seed=seed, rate=FEW_RULES_RATE)
         polished = polish(rules, seen, *part, others[:, rows], sweeps=sweeps, max_leaves=max_leaves, seed=seed)
         for found, sign in ((rules, 1.0), (polished, -1.0)):
@@ -167,7 +164,7 @@ class _Fit:
     error: float
 
     @classmethod
-    def of(cls, joint: LeastSquares, fires: npt.NDArray[np.bool_], target: Floats, weight: Floats) -> _Fit:
+    def of(cls, joint: LeastSquares, fires: Floats, target: Floats, weight: Floats) -> _Fit:
         _, intercept, weights = joint.solve()
         return cls(intercept, weights, float((target - intercept - weights @ fires) ** 2 @ weight))
 

@@ -56,15 +56,16 @@ def solve_weights(
     Ridge regression, with the penalty chosen by generalised cross-validation; for other losses than the square, the
     same reweighted until it settles.
     """
-    penalty, intercept, coefficients = LeastSquares(rules, y, weight).solve()
+    fires = rules.astype(np.float64)
+    penalty, intercept, coefficients = LeastSquares(fires, y, weight).solve()
     if loss == "squared_error":
         return intercept, coefficients
     weight = weight / weight.mean()
     spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
-        residual = y - intercept - coefficients @ rules
+        residual = y - intercept - coefficients @ fires
         pull = weight * _pull(residual, spread, loss, quantile)
-        intercept, coefficients = LeastSquares(rules, y, pull).solve_with(penalty)
+        intercept, coefficients = LeastSquares(fires, y, pull).solve_with(penalty)
     return intercept, coefficients
 
 
@@ -79,10 +80,13 @@ def _pull(residual: Floats, spread: float, loss: str, quantile: float) -> Floats
 
 
 class LeastSquares:
-    """Rules and a target, ready to be solved for weights; products are kept, so that one rule is replaced quickly."""
+    """Rules and a target, ready to be solved for weights; products are kept, so that one rule is replaced quickly.
 
-    def __init__(self, rules: npt.NDArray[np.bool_], y: Floats, weight: Floats) -> None:
-        self._fires = rules.astype(np.float64)
+    `fires` ``(n_rules, n)``, 0 or 1, is not copied: `replace` writes to it.
+    """
+
+    def __init__(self, fires: Floats, y: Floats, weight: Floats) -> None:
+        self._fires = fires
         self._weight = weight / weight.mean()
         self._share = self._weight / self._weight.sum()
         self._y = y
@@ -90,7 +94,7 @@ class LeastSquares:
         self._pull = self._weight * (y - self._y_mean)
         self._products = (self._fires * self._weight) @ self._fires.T
 
-    def replace(self, place: int, fires: npt.NDArray[np.bool_]) -> None:
+    def replace(self, place: int, fires: Floats | npt.NDArray[np.bool_]) -> None:
         """Put another rule in the place of one."""
         self._fires[place] = fires
         self._products[place] = self._products[:, place] = self._fires @ (self._weight * fires)

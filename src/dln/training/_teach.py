@@ -35,32 +35,41 @@ LEAST_SMOOTH: Final = 0.15
 #: Trials by which its shape is found.
 SHAPE_TRIALS: Final = 2
 
-#: Shares of y in the target that are tried, the teachers' own first: they are given up for a gain of this share only.
+#: Shares of y in the target that are tried, the teachers' own first.
 SHARES: Final = (0.0, 0.5, 1.0)
-TRUST: Final = 0.03
-#: Leaves that are tried, and of how many a student has while shares are tried. Fewer are enough where the error is at
-#: most this share larger: a shorter rule is easier to read.
+#: Leaves that are tried, and of how many a student has while shares are tried.
 LEAVES: Final = (64, 32, 16, 8, 4)
 TRIAL_LEAVES: Final = 32
-ENOUGH: Final = 0.01
-#: Up to so many rows what is found out in one trial is uncertain and a trial is cheap: there are more trials then, each
-#: with several teachers of its own, and teachers and short rules are given up for larger gains only.
-FEW_ROWS: Final = 3000
-TRUST_OF_FEW: Final = 0.1
-ENOUGH_OF_FEW: Final = 0.02
-TRIALS: Final = 3
-TRIALS_OF_FEW: Final = 4
-TEACHERS_OF_FEW: Final = 3
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
 
-#: Imagined rows: how many for each row, at least and at most how many in all, at most how many in a trial, and how
-#: likely a column's value is the other row's.
+#: Imagined rows: how many for each row, at least and at most how many in all, and how likely a column's value is the
+#: other row's.
 IMAGINED_PER_ROW: Final = 4
 LEAST_IMAGINED: Final = 5000
 MOST_IMAGINED: Final = 10_000
-TRIAL_IMAGINED: Final = 2500
 MIXED: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """How teachers and students are tried."""
+
+    n: int
+    own_teachers: int
+    """Boosted teachers of a trial's own, trained on the rows that it shows; 0: the teacher whose rows they are."""
+    trust: float
+    """Teachers are given up for a gain of this share only."""
+    enough: float
+    """Fewer leaves are enough where the error is at most this share larger: a shorter rule is easier to read."""
+    most_imagined: int
+
+
+#: Up to so many rows what is found out in one trial is uncertain and a trial is cheap: there are more trials then, each
+#: with several teachers of its own, and teachers and short rules are given up for larger gains only.
+FEW_ROWS: Final = 3000
+TRIALS_OF_FEW: Final = Trials(n=4, own_teachers=3, trust=0.1, enough=0.02, most_imagined=2500)
+TRIALS_OF_MANY: Final = Trials(n=3, own_teachers=0, trust=0.03, enough=0.01, most_imagined=MOST_IMAGINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +119,12 @@ def teach(
     smooth teacher's, then how much of the target should be the teachers', then how few leaves do nearly as well, unless
     `max_leaves` says.
     """
-    few = inputs.n_rows <= FEW_ROWS
-    n_trials = TRIALS_OF_FEW if few else TRIALS
-    trust, worth = (TRUST_OF_FEW, ENOUGH_OF_FEW) if few else (TRUST, ENOUGH)
+    how = TRIALS_OF_FEW if inputs.n_rows <= FEW_ROWS else TRIALS_OF_MANY
     with ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
         teachers: list[Boosted] = []
         for leaves in TEACHER_LEAVES:
             train = partial(_train, inputs, y, weight, leaves, (seed, 1))
-            tried = list(pool.map(train, range(min(n_trials, n_teachers))))
+            tried = list(pool.map(train, range(min(how.n, n_teachers))))
             if not teachers or _mean_error(tried) < _mean_error(teachers):
                 teachers, best_leaves = tried, leaves
         for _ in teachers:
@@ -127,12 +134,12 @@ def teach(
             teachers.append(teacher)
             after_each()
 
-        trials = teachers[:n_trials]
+        trials = teachers[: how.n]
         splits = [(trial.rows, trial.aside) for trial in trials[:SHAPE_TRIALS]]
         shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), splits, (seed, 7), pool)
 
         def course(k: int) -> _Course:
-            return _prepare(inputs, y, weight, trials[k], best_leaves, shape, (seed, 5, k), few=few)
+            return _prepare(inputs, y, weight, trials[k], best_leaves, shape, how, (seed, 5, k))
 
         courses = list(pool.map(course, range(len(trials))))
         smooth_share = _smooth_share(courses)
@@ -145,14 +152,14 @@ def teach(
 
         trial_leaves = TRIAL_LEAVES if max_leaves is None else max_leaves
         errors = {share: error(share, trial_leaves) for share in SHARES}
-        share = next(share for share in SHARES if errors[share] <= min(errors.values()) * (1.0 + trust))
+        share = next(share for share in SHARES if errors[share] <= min(errors.values()) * (1.0 + how.trust))
         if max_leaves is not None:
             return Lesson(tuple(teachers), smooth, smooth_share, share, max_leaves)
         enough, best_error = LEAVES[0], np.inf
         for leaves in LEAVES:
             found = errors[share] if leaves == trial_leaves else error(share, leaves)
             best_error = min(best_error, found)
-            if found > best_error * (1.0 + worth):
+            if found > best_error * (1.0 + how.enough):
                 break
             enough = leaves
     return Lesson(tuple(teachers), smooth, smooth_share, share, enough)
@@ -252,20 +259,17 @@ def _prepare(
     teacher: Boosted,
     leaves: int,
     shape: Shape,
+    how: Trials,
     seed: tuple[int, ...],
-    *,
-    few: bool,
 ) -> _Course:
-    """Return the course of a trial; where rows are few it has several boosted teachers, as the model will have."""
+    """Return the course of a trial."""
     rows, aside = teacher.rows, teacher.aside
     seen, part = inputs.at(rows), (y[rows], weight[rows])
     unseen = inputs.at(aside)
-    imagined = seen.mixed(
-        imagine(int(inputs.columns.max()) + 1, part[1], seed, TRIAL_IMAGINED if few else MOST_IMAGINED)
-    )
+    imagined = seen.mixed(imagine(int(inputs.columns.max()) + 1, part[1], seed, how.most_imagined))
     boosted, said = [teacher], teacher.prediction[rows]
-    if few:
-        boosted = [_train(seen, *part, leaves, seed, k) for k in range(TEACHERS_OF_FEW)]
+    if how.own_teachers:
+        boosted = [_train(seen, *part, leaves, seed, k) for k in range(how.own_teachers)]
         said = np.asarray(np.mean([own.prediction for own in boosted], axis=0))
     smooth = fit_smooth(seen, *part, shape, seed)
     return _Course(
