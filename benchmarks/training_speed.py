@@ -128,16 +128,19 @@ def torch_step(model: ReferenceNetwork, batch: int, call: Callable[..., torch.Te
     return step
 
 
-def multiply_adds(layers: tuple[int, ...], batch: int) -> int:
+def multiply_adds(network: Network, batch: int) -> int:
     """Return the multiply-adds of a step that no arrangement avoids.
 
     Per neuron and row: both mixtures of candidates, their derivatives sent back, their products summed up for the
     logits, and the gate's polynomial forwards and backwards. Per logit: the exponential's polynomial and the rest of
-    the softmax, its gradient, and Adam.
+    the softmax, its gradient, and Adam. Per threshold and row: the comparison, the sigmoid's derivative and two sums.
+    Per rule and row: the sum, and its two derivatives.
     """
-    per_row = 3 * 2 * N_CANDIDATES + 12
+    wiring = network.wiring
+    n_neurons, n_thresholds, n_rules = wiring.links_a.shape[1], wiring.threshold_input.size, wiring.rule_rows.size
+    per_row = n_neurons * (3 * 2 * N_CANDIDATES + 12) + n_thresholds * (1 + 2 + 8 + 3 + 2) + n_rules * 3
     per_logit = 8 + 3 + 5
-    return sum(layers) * (batch * per_row + 3 * N_CANDIDATES * per_logit)
+    return batch * per_row + n_neurons * 3 * N_CANDIDATES * per_logit
 
 
 @njit(fastmath=True)  # type: ignore[untyped-decorator]
@@ -193,7 +196,7 @@ def main() -> None:
                 call = torch.compile(model) if variant == "compiled" else model
                 theirs = seconds(torch_step(model, batch, call), budget=3.0, clock=time.thread_time)
                 cells.append(f"{theirs * 1e6:,.0f} | **{theirs / ours:.0f}**")
-            floor = multiply_adds(layers, batch) / limit
+            floor = multiply_adds(network_of(layers), batch) / limit
             row = f"| {name} {layers} | {batch} | {ours * 1e6:,.1f} | " + " | ".join(cells)
             print(f"{row} | {floor * 1e6:,.1f} | {ours / floor:.1f} |", flush=True)
     neurons = [(k, k, k // 2) for k in (80, 160, 320, 640)]

@@ -23,19 +23,22 @@ from dln.training._lanes import (
     LANES,
     absolute,
     add_at,
+    add_totals,
     add_wide,
     any_nonzero,
+    columns,
     fma,
     largest,
     load,
     load_first,
     number_at,
+    one_over,
+    pinned,
     root,
     splat,
     store,
     store_first,
     total,
-    totals,
     where_greater,
     whole_at,
 )
@@ -55,12 +58,17 @@ SOFT, SEPARATE, NEURON = 0, 1, 2
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
 
 _CACHE_LINE: Final = 64
+# Candidates whose sums over the batch are computed and stored together.
+_TOGETHER: Final = 4
 
 # Probabilities below this move no parameter that float32 could see, but as denormals they would slow the core down.
 _TINY_PROBABILITY: Final = 1e-7
-# Adam's moments decay geometrically where gradients have ended: flushed long before they are denormal.
+# Adam's moments decay geometrically where gradients have ended, but the core is slow with denormal numbers: the first
+# is flushed to zero long before, the second never falls below a thousand times this.
 _TINY_MOMENT: Final = 1e-18
 _TINY_SQUARE: Final = 1e-34
+# Gradients whose squares are above this move nothing.
+_HUGE_SQUARE: Final = 3e38
 
 _BETA1: Final = 0.9
 _BETA2: Final = 0.999
@@ -68,10 +76,13 @@ _EPSILON: Final = 1e-8
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
-# What Python calls is cached; what only kernels call is compiled into them, the smallest where it is called.
-_jit: Any = njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
-_part: Any = njit(nogil=True, fastmath=_FAST, error_model="numpy")
-_inline: Any = njit(nogil=True, fastmath=_FAST, error_model="numpy", forceinline=True)
+# What Python calls is cached; what only kernels call is compiled into them. Counting who refers to an array would take
+# 420 locked instructions a step: kernels hand arrays to each other, Python's caller holds them meanwhile.
+_options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy"}
+_uncounted: Any = {**_options, "_nrt": False}
+_allocating: Any = njit(cache=True, **_options)
+_jit: Any = njit(cache=True, **_uncounted)
+_inline: Any = njit(forceinline=True, **_uncounted)
 
 
 class Settings(NamedTuple):
@@ -151,9 +162,9 @@ class Workspace(NamedTuple):
     chosen: Int32
     """(2, n_neurons): rows chosen for the inputs."""
     moments: Float32
-    """(4, n_neurons): sums over the batch of dy, dy·a, dy·b, dy·a·b."""
+    """(n_neurons, 4): sums over the batch of dy, dy·a, dy·b, dy·a·b. Neurons are rounded up to whole `lanes`."""
     link_sums: Float32
-    """(2, n_links, n_neurons): sums over the batch of derivative times candidate."""
+    """(2, n_links / 4, n_neurons, 4): sums over the batch of derivative times candidate. Both are rounded up."""
 
 
 def are_compiled() -> bool:
@@ -190,6 +201,7 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
     n_blocks = -(-batch_size // BLOCK)
     n_links, n_neurons = w.links_a.shape
     n_gates, n_rules = len(w.gates), len(w.rule_rows)
+    n_rounded = -(-n_neurons // LANES) * LANES
 
     def zeros(*shape: int) -> Float32:
         """Zeros that start at the start of a cache line: a vector that lies across two takes twice as long to read."""
@@ -214,8 +226,8 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
         mixture=zeros(4, n_neurons),
         hard=zeros(4, n_neurons),
         chosen=np.zeros((2, n_neurons), dtype=np.int32),
-        moments=zeros(4, n_neurons),
-        link_sums=zeros(2, n_links, n_neurons),
+        moments=zeros(n_rounded, 4),
+        link_sums=zeros(2, -(-n_links // _TOGETHER), n_rounded, _TOGETHER),
     )
 
 
@@ -223,6 +235,13 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
 def _address(array: Any) -> int:
     """Return where an array's memory starts."""
     return np.int64(array.ctypes.data)  # type: ignore[return-value]
+
+
+@_inline
+def _clear(address: int, n: int) -> None:
+    """Write zeros over n values of type `lanes`."""
+    for i in range(n):
+        store(address + i * BYTES, splat(np.float32(0.0)))
 
 
 @_jit
@@ -299,7 +318,7 @@ def _mix_gates(probabilities: int, coefficients: int, n_gates: int, n: int, some
     store_first(mixture + 12 * n, some, c3)
 
 
-@_part
+@_inline
 def open_links(sum_logits: Float32, temperature: float, settings: Settings, work: Workspace) -> None:
     """Write the probability of every link of the sum, and what the forward pass multiplies by."""
     for j in range(sum_logits.size):
@@ -342,7 +361,7 @@ def _prepare_neurons(
         _mix_gates(p, coefficients, n_gates, n, some, _address(work.mixture) + 4 * i)
 
 
-@_part
+@_inline
 def _prepare(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute what depends on the parameters only: probabilities and choices."""
     inverse = np.float32(1.0 / temperature)
@@ -355,7 +374,7 @@ def _prepare(wire: Wires, params: Groups, temperature: float, settings: Settings
     open_links(params.sum_logits, temperature, settings, work)
 
 
-@_part
+@_inline
 def _prepare_hard(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
     """Compute the choices only."""
     n = params.gate_logits.shape[1]
@@ -364,7 +383,7 @@ def _prepare_hard(wire: Wires, params: Groups, temperature: float, settings: Set
     open_links(params.sum_logits, temperature, settings, work)
 
 
-@_part
+@_inline
 def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
     """Gather a batch, return its number of blocks; spare places of the last block repeat a row with weight zero."""
     n_blocks = -(-rows.size // BLOCK)
@@ -381,7 +400,7 @@ def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
     return n_blocks
 
 
-@_part
+@_inline
 def _forward(
     wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
@@ -406,10 +425,10 @@ def _forward(
     _forward_sum(wire, params, work, n_blocks)
 
 
-@_part
+@_inline
 def _forward_sum(wire: Wires, params: Groups, work: Workspace, n_blocks: int) -> None:
     """Add up the rules."""
-    work.output[:n_blocks] = 0.0
+    _clear(_address(work.output), 2 * n_blocks)
     for o in range(n_blocks):
         signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
         output = _address(work.output) + 2 * o * BYTES
@@ -419,7 +438,7 @@ def _forward_sum(wire: Wires, params: Groups, work: Workspace, n_blocks: int) ->
                 add_wide(output, weight, load(signal + wire.rule_rows[j] * BYTES))
 
 
-@_part
+@_inline
 def _forward_thresholds(
     wire: Wires,
     params: Groups,
@@ -456,13 +475,13 @@ def _mix_links(signal: int, offsets: int, p: int, n_links: int, n: int) -> Any:
     a = b = splat(np.float32(0.0))
     other = 4 * n_links * n
     for k in range(n_links):
-        place = 4 * k * n
-        a = fma(splat(number_at(p + place)), load(signal + whole_at(offsets + 4 * k)), a)
-        b = fma(splat(number_at(p + place + other)), load(signal + whole_at(offsets + other + 4 * k)), b)
+        row = 4 * k * n
+        a = fma(splat(number_at(p + row)), load(pinned(signal + whole_at(offsets + 4 * k))), a)
+        b = fma(splat(number_at(p + row + other)), load(pinned(signal + whole_at(offsets + other + 4 * k))), b)
     return a, b
 
 
-@_part
+@_inline
 def _loss(work: Workspace, settings: Settings, n: int, n_blocks: int) -> float:
     """Return the weighted sum of losses and write the derivative of their mean by the output."""
     total = 0.0
@@ -475,7 +494,7 @@ def _loss(work: Workspace, settings: Settings, n: int, n_blocks: int) -> float:
     return total
 
 
-@_part
+@_inline
 def _loss_at(difference: Any, settings: Settings) -> tuple[Any, Any]:
     """Return the loss of one prediction and its derivative."""
     if settings.loss == SQUARED_ERROR:
@@ -492,7 +511,7 @@ def _loss_at(difference: Any, settings: Settings) -> tuple[Any, Any]:
     return slope * difference, slope
 
 
-@_part
+@_inline
 def _backward(
     wire: Wires, params: Groups, grads: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
@@ -509,14 +528,15 @@ def _backward(
     _backward_thresholds(wire, params, grads, inverse, settings, work, n_blocks)
 
 
-@_part
+@_inline
 def _backward_sum(
     wire: Wires, params: Groups, grads: Groups, inverse: float, relaxation: int, work: Workspace, n_blocks: int
 ) -> None:
     """Gradients of the sum's links and weights; starts the derivatives of all rows."""
     signal, d_signal, d_output = _address(work.signal), _address(work.d_signal), _address(work.d_output)
     block = work.signal.shape[1] * BYTES
-    work.d_signal[:n_blocks, : wire.n_bits] = 0.0  # of all other rows, whoever reads the derivative clears it
+    for o in range(n_blocks):
+        _clear(d_signal + o * block, wire.n_bits)  # of all other rows, whoever reads the derivative clears it
     for j in range(wire.rule_rows.size):
         p = work.sum_probabilities[j]
         # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
@@ -535,37 +555,36 @@ def _backward_sum(
 
 
 @_inline
-def _send_back(place: int, p: float, d: Any) -> None:
+def _send_back(at: int, p: float, d: Any) -> None:
     """Add a neuron's derivative by one input to that of one of its candidates."""
-    store(place, fma(splat(p), d, load(place)))
+    store(at, fma(splat(p), d, load(at)))
 
 
 @_inline
-def _backward_links(d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int) -> None:
+def _backward_links(
+    d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int, group: int
+) -> None:
     """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
     step = 4 * n
     for k in range(0, n_links - 3, 4):
-        at = k * step
         j0, j1 = whole_at(offsets + 4 * k), whole_at(offsets + 4 * k + 4)
         j2, j3 = whole_at(offsets + 4 * k + 8), whole_at(offsets + 4 * k + 12)
-        s0, s1, s2, s3 = totals(
-            d * load(signal + j0), d * load(signal + j1), d * load(signal + j2), d * load(signal + j3)
-        )
-        add_at(sums + at, s0)
-        add_at(sums + at + step, s1)
-        add_at(sums + at + 2 * step, s2)
-        add_at(sums + at + 3 * step, s3)
-        _send_back(d_signal + j0, number_at(p + at), d)
-        _send_back(d_signal + j1, number_at(p + at + step), d)
-        _send_back(d_signal + j2, number_at(p + at + 2 * step), d)
-        _send_back(d_signal + j3, number_at(p + at + 3 * step), d)
+        s0, s1 = d * load(pinned(signal + j0)), d * load(pinned(signal + j1))
+        s2, s3 = d * load(pinned(signal + j2)), d * load(pinned(signal + j3))
+        add_totals(sums, s0, s1, s2, s3)
+        sums += group
+        at = p + k * step
+        _send_back(pinned(d_signal + j0), number_at(at), d)
+        _send_back(pinned(d_signal + j1), number_at(at + step), d)
+        _send_back(pinned(d_signal + j2), number_at(at + 2 * step), d)
+        _send_back(pinned(d_signal + j3), number_at(at + 3 * step), d)
     for k in range(n_links - n_links % 4, n_links):
         j0 = whole_at(offsets + 4 * k)
-        add_at(sums + k * step, total(d * load(signal + j0)))
+        add_at(sums + 4 * (k % 4), total(d * load(signal + j0)))
         _send_back(d_signal + j0, number_at(p + k * step), d)
 
 
-@_part
+@_inline
 def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks: int) -> None:
     """From the last neuron to the first: pass its derivative to its inputs, sum up what its logits need.
 
@@ -578,8 +597,10 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
     offsets, p, n_links = _address(wire.offsets), _address(work.link_probabilities), wire.links.shape[1]
     chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
     n = work.chosen.shape[1]
-    work.moments[:] = 0.0
-    work.link_sums[:] = 0.0
+    n_groups, n_rounded = work.link_sums.shape[1:3]
+    group = 4 * n_rounded * _TOGETHER
+    _clear(moments, work.moments.size // LANES)
+    _clear(sums, work.link_sums.size // LANES)
     for o in range(n_blocks):
         block = o * work.signal.shape[1] * BYTES
         signal, d_signal = _address(work.signal) + block, _address(work.d_signal) + block
@@ -590,6 +611,8 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 continue
             store(place, zero)
             at_a, at_b = 4 * i, 4 * (n_links * n + i)
+            sums_a = sums + 4 * _TOGETHER * i
+            sums_b = sums_a + n_groups * group
             open_a, open_b = work.peaks[0, i] < one, work.peaks[1, i] < one
             first, second = whole_at(chosen + 4 * i) * BYTES, whole_at(chosen + 4 * (n + i)) * BYTES
             if separate or not (soft or open_a or open_b):
@@ -602,18 +625,14 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
             d_a, d_b = d * fma(c3, b, c1), d * fma(c3, a, c2)
             if work.peaks[2, i] < one:
                 d_times_a = d * a
-                m0, m1, m2, m3 = totals(d, d_times_a, d * b, d_times_a * b)
-                add_at(moments + 4 * i, m0)
-                add_at(moments + 4 * (n + i), m1)
-                add_at(moments + 4 * (2 * n + i), m2)
-                add_at(moments + 4 * (3 * n + i), m3)
+                add_totals(moments + 16 * i, d, d_times_a, d * b, d_times_a * b)
             if open_a:
-                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums + at_a, n_links, n)
+                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums_a, n_links, n, group)
             else:
                 _send_back(d_signal + first, one, d_a)
             if open_b:
                 _backward_links(
-                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums + at_b, n_links, n
+                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums_b, n_links, n, group
                 )
             else:
                 _send_back(d_signal + second, one, d_b)
@@ -622,13 +641,27 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
 @_inline
 def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, some: int, out: int) -> None:
     """Write the derivatives by the gates' probabilities, which are polynomials in the four moments."""
-    m0, m1 = load_first(moments, some), load_first(moments + 4 * n, some)
-    m2, m3 = load_first(moments + 8 * n, some), load_first(moments + 12 * n, some)
+    m0, m1, m2, m3 = columns(moments)
     for k in range(n_gates):
         c = coefficients + 16 * k
         d = fma(splat(number_at(c)), m0, splat(number_at(c + 4)) * m1)
         d = fma(splat(number_at(c + 8)), m2, fma(splat(number_at(c + 12)), m3, d))
         store_first(out + 4 * k * n, some, d)
+
+
+@_inline
+def _link_derivatives(sums: int, group: int, n_links: int, n: int, some: int, out: int) -> None:
+    """Write the derivatives by the links' probabilities: the sums, candidate by candidate."""
+    for k in range(0, n_links, _TOGETHER):
+        s0, s1, s2, s3 = columns(sums + k // _TOGETHER * group)
+        row, step = out + 4 * k * n, 4 * n
+        store_first(row, some, s0)
+        if k + 1 < n_links:
+            store_first(row + step, some, s1)
+        if k + 2 < n_links:
+            store_first(row + 2 * step, some, s2)
+        if k + 3 < n_links:
+            store_first(row + 3 * step, some, s3)
 
 
 @_inline
@@ -648,16 +681,20 @@ def _backward_logits(i: int, some: int, wire: Wires, grads: Groups, inverse: flo
     """Gradients of the logits of `some` neurons from the i-th on, from what the backward pass has summed up."""
     n_gates, n = grads.gate_logits.shape
     n_links = wire.links.shape[1]
+    n_groups, n_rounded = work.link_sums.shape[1:3]
+    group = 4 * n_rounded * _TOGETHER
     out = _address(grads.gate_logits) + 4 * i
-    _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 4 * i, n_gates, n, some, out)
+    _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 16 * i, n_gates, n, some, out)
     _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse, out)
     for side in range(2):
         place = 4 * (side * n_links * n + i)
-        p, sums = _address(work.link_probabilities) + place, _address(work.link_sums) + place
-        _softmax_gradient(p, sums, n_links, n, some, inverse, _address(grads.link_logits) + place)
+        out = _address(grads.link_logits) + place
+        sums = _address(work.link_sums) + side * n_groups * group + 4 * _TOGETHER * i
+        _link_derivatives(sums, group, n_links, n, some, out)
+        _softmax_gradient(_address(work.link_probabilities) + place, out, n_links, n, some, inverse, out)
 
 
-@_part
+@_inline
 def _backward_thresholds(
     wire: Wires, params: Groups, grads: Groups, inverse: float, settings: Settings, work: Workspace, n_blocks: int
 ) -> None:
@@ -676,7 +713,8 @@ def _backward_thresholds(
                 x = load(_address(work.inputs) + place * BYTES) - bias
                 e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
                 e = where_greater(e, tiny, e, zero)
-                d = dy * e / ((one + e) * (one + e))
+                share = one_over(one + e)
+                d = dy * e * share * share
                 s0 = s0 + d
                 s1 = fma(d, x, s1)
         grads.bias[t] = -slope * total(s0) * scale
@@ -711,19 +749,20 @@ def _adam_at(
     zero = splat(np.float32(0.0))
     g = load_first(_address(gradients) + at, some)
     m = load_first(_address(first) + at, some) * splat(np.float32(_BETA1))
-    v = load_first(_address(second) + at, some) * splat(np.float32(_BETA2))
+    v = fma(load_first(_address(second) + at, some), splat(np.float32(_BETA2)), splat(np.float32(_TINY_SQUARE)))
     m, v = fma(splat(np.float32(1.0 - _BETA1)), g, m), fma(splat(np.float32(1.0 - _BETA2)), g * g, v)
     m = where_greater(absolute(m), splat(np.float32(_TINY_MOMENT)), m, zero)
-    v = where_greater(v, splat(np.float32(_TINY_SQUARE)), v, zero)
     store_first(_address(first) + at, some, m)
     store_first(_address(second) + at, some, v)
-    step = splat(rate) * m / (root(splat(unbias) * v) + splat(np.float32(_EPSILON)))
+    square = splat(unbias) * v
+    step = splat(rate) * m * one_over(root(square) + splat(np.float32(_EPSILON)))
+    step = where_greater(square, splat(np.float32(_HUGE_SQUARE)), zero, step)
     store_first(_address(values) + at, some, load_first(_address(values) + at, some) - step)
 
 
 @_jit
 def adam(values: Float32, gradients: Float32, first: Float32, second: Float32, learning_rate: float, step: int) -> None:
-    """One step of Adam on a flat vector; moments too small to matter become zero, not denormal."""
+    """One step of Adam on a flat vector; moments too small to matter do not become denormal."""
     rate = np.float32(learning_rate / (1.0 - _BETA1**step))
     unbias = np.float32(1.0 / (1.0 - _BETA2**step))
     full = values.size - values.size % LANES
@@ -767,7 +806,7 @@ def train_epoch(
     return total
 
 
-@_jit
+@_allocating
 def hard_outputs(
     wire: Wires,
     params: Groups,

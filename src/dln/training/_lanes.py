@@ -44,8 +44,8 @@ _EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.0557999140946065
 
 # Less half of a number's bits: those of a number within 4 % of one over its root.
 _ROOT_GUESS: Final = 0x5F375A86
-# So small that its root matters to nobody, so large that one over it does not overflow.
-_TINIEST: Final = 1e-36
+# Less a number's bits: those of a number within 6 % of one over it.
+_ONE_OVER_GUESS: Final = 0x7EF311C3
 
 _Builder: TypeAlias = ir.IRBuilder
 # Numba's own types are partial: what follows is typed by hand.
@@ -113,6 +113,12 @@ def _define(result: Any, *arguments: Any) -> Callable[[Callable[..., ir.Value]],
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
+
+
+@_define(_address, _address)
+def pinned(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the address, computed once: reading at a sum of two registers costs one step more than at one register."""
+    return builder.asm(ir.FunctionType(_INT64, [_INT64]), "", "=r,0", [address], side_effect=False)
 
 
 @_define(lanes, _address)
@@ -248,18 +254,30 @@ def exp_nonpositive(builder: _Builder, a: ir.Value) -> ir.Value:
 
 @_define(lanes, lanes)
 def root(builder: _Builder, a: ir.Value) -> ir.Value:
-    """Return the roots of numbers that are not below zero, within 5e-6 of their size: exact ones take longer.
+    """Return the roots of numbers above zero, within 5e-6 of their size: exact ones take longer.
 
     A first guess of 1/√a from the exponent, halved and turned round, and two steps of Newton's method.
     """
-    above_zero = builder.fadd(a, _constant(_TINIEST), flags=_FLAGS)
-    bits = builder.lshr(builder.bitcast(above_zero, _WHOLES), _constant(1, _WHOLES))
+    bits = builder.lshr(builder.bitcast(a, _WHOLES), _constant(1, _WHOLES))
     y = builder.bitcast(builder.sub(_constant(_ROOT_GUESS, _WHOLES), bits), _VECTOR)
-    half = builder.fmul(above_zero, _constant(0.5), flags=_FLAGS)
+    half = builder.fmul(a, _constant(0.5), flags=_FLAGS)
     for _ in range(2):
         square = builder.fmul(builder.fmul(y, y, flags=_FLAGS), half, flags=_FLAGS)
         y = builder.fmul(y, builder.fsub(_constant(1.5), square, flags=_FLAGS), flags=_FLAGS)
     return builder.fmul(a, y, flags=_FLAGS)
+
+
+@_define(lanes, lanes)
+def one_over(builder: _Builder, a: ir.Value) -> ir.Value:
+    """Return one over numbers above zero, within 7e-6 of its size: a division takes the time of ten products.
+
+    A first guess from the exponent, turned round, and two steps of Newton's method.
+    """
+    y = builder.bitcast(builder.sub(_constant(_ONE_OVER_GUESS, _WHOLES), builder.bitcast(a, _WHOLES)), _VECTOR)
+    for _ in range(2):
+        error = builder.fsub(_constant(2.0), builder.fmul(a, y, flags=_FLAGS), flags=_FLAGS)
+        y = builder.fmul(y, error, flags=_FLAGS)
+    return y
 
 
 # --- sums over lanes --------------------------------------------------------------------------------------------------
@@ -283,23 +301,45 @@ def total(builder: _Builder, a: ir.Value) -> ir.Value:
     return builder.extract_element(a, _INT32(0))
 
 
-@_define(_tuple(_float32, 4), lanes, lanes, lanes, lanes)
-def totals(builder: _Builder, *four: ir.Value) -> list[ir.Value]:
-    """Return the sums over the lanes of four values, in half the instructions of four sums."""
+def _fold(builder: _Builder, x: ir.Value, y: ir.Value, order: tuple[int, int, int, int]) -> ir.Value:
+    """Return sums of two lanes each: in groups of four, those of x and of y that `order` names and the two after.
+
+    0 to 3 are x's lanes, 4 to 7 are y's. The orders in use are single instructions of x86.
+    """
+    n = x.type.count
+    parts = [
+        builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, n), mask))
+        for mask in (
+            [g + (i + shift) % 4 + (n if i > 3 else 0) for g in range(0, n, 4) for i in order]  # noqa: PLR2004
+            for shift in (0, 2)
+        )
+    ]
+    return builder.fadd(*parts, flags=_FLAGS)
+
+
+@_define(types.void, _address, lanes, lanes, lanes, lanes)
+def add_totals(builder: _Builder, address: ir.Value, *four: ir.Value) -> None:
+    """Add the sums over the lanes of four values to the four numbers at an address."""
     a, b, c, d = (_half(builder, value) for value in four)
-    n = LANES // 2
-
-    def pick(x: ir.Value, y: ir.Value, order: tuple[int, int, int, int]) -> ir.Value:
-        """From each group of four lanes of both take four; 0 to 3 are x's, 4 to 7 are y's."""
-        mask = [g + i % 4 + (n if i > 3 else 0) for g in range(0, n, 4) for i in order]  # noqa: PLR2004
-        return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, n), mask))
-
-    ab = builder.fadd(pick(a, b, (0, 4, 1, 5)), pick(a, b, (2, 6, 3, 7)), flags=_FLAGS)
-    cd = builder.fadd(pick(c, d, (0, 4, 1, 5)), pick(c, d, (2, 6, 3, 7)), flags=_FLAGS)
-    sums = builder.fadd(pick(ab, cd, (0, 1, 4, 5)), pick(ab, cd, (2, 3, 6, 7)), flags=_FLAGS)
+    ab, cd = _fold(builder, a, b, (0, 4, 1, 5)), _fold(builder, c, d, (0, 4, 1, 5))
+    sums = _fold(builder, ab, cd, (0, 1, 4, 5))
     while sums.type.count > 4:  # noqa: PLR2004
         sums = _half(builder, sums)
-    return [builder.extract_element(sums, _INT32(i)) for i in range(4)]
+    pointer = builder.inttoptr(address, sums.type.as_pointer())
+    builder.store(builder.fadd(builder.load(pointer, align=4), sums, flags=_FLAGS), pointer, align=4)
+
+
+@_define(_tuple(lanes, 4), _address)
+def columns(builder: _Builder, address: ir.Value) -> list[ir.Value]:
+    """Return the four columns of the table of thirty-two rows at an address."""
+    pointer = builder.inttoptr(address, _VECTOR.as_pointer())
+    a, b, c, d = (builder.load(builder.gep(pointer, [_INT64(i)]), align=4) for i in range(4))
+
+    def every_other(x: ir.Value, y: ir.Value, first: int) -> ir.Value:
+        return builder.shuffle_vector(x, y, ir.Constant(_WHOLES, list(range(first, 2 * LANES, 2))))
+
+    even, odd = [(every_other(a, b, first), every_other(c, d, first)) for first in (0, 1)]
+    return [every_other(*pair, first) for first in (0, 1) for pair in (even, odd)]
 
 
 def _operator(function: Any, emit: str) -> None:
