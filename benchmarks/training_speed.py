@@ -23,6 +23,7 @@ from numba import njit
 
 from dln._network import Network, build_network
 from dln.training import _kernels as kernels
+from dln.training import _layout as layout
 from dln.training._lanes import fma, splat, total
 from dln.training._reference import Forward, ReferenceNetwork, mean_loss
 
@@ -53,13 +54,13 @@ def network_of(layers: tuple[int, ...]) -> Network:
     )
 
 
-def rows_of(n: int) -> kernels.Data:
+def rows_of(n: int) -> layout.Data:
     """Rows of a smooth function of three columns."""
     rng = np.random.default_rng(1)
     numbers = rng.uniform(size=(n, N_FEATURES)).astype(np.float32)
     target = np.sin(3 * numbers[:, 0] * numbers[:, 1]) + numbers[:, 2]
     target = ((target - target.mean()) / target.std()).astype(np.float32)
-    return kernels.Data(numbers, np.zeros((n, 0), np.float32), target, np.ones(n, np.float32))
+    return layout.Data(numbers, np.zeros((n, 0), np.float32), target, np.ones(n, np.float32))
 
 
 def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0) -> float:
@@ -69,9 +70,9 @@ def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0
     gradients, first, second = (np.zeros_like(flat) for _ in range(3))
     sizes = [group.size for group in network.parameters.groups().values()]
     arguments: tuple[Any, ...] = (
-        kernels.wires(network),
-        kernels.groups(network.parameters),
-        kernels.groups(network.with_parameters(gradients).parameters),
+        layout.wires(network),
+        layout.groups(network.parameters),
+        layout.groups(network.with_parameters(gradients).parameters),
         (flat, gradients, first, second),
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         np.full(len(sizes), LEARNING_RATE),
@@ -81,7 +82,7 @@ def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0
         TEMPERATURE,
         kernels.Settings(kernels.NEURON, kernels.SQUARED_ERROR, 0.0, 1.0, 0.8),
         0,
-        kernels.workspace(network, N_FEATURES, batch),
+        layout.workspace(network, N_FEATURES, batch),
     )
     return seconds(lambda: kernels.train_epoch(*arguments), budget=budget, most=2000, clock=time.thread_time) / 20
 

@@ -11,7 +11,7 @@ from dln._circuit import Column, from_grid, to_grid
 from dln._discretize import Target, discretize, open_links
 from dln._encoding import learn_encoder
 from dln._network import build_network
-from dln.training._kernels import Data
+from dln.training._layout import Data
 from dln.training._loop import Plan, Trained, outputs, train
 from dln.training._networks import initial_cutoffs
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dln._network import Network, build_network
-from dln.training._kernels import Data
+from dln.training._layout import Data
 from dln.training._loop import TrainingState, split_off, take, train
 from dln.training._schedules import learning_rate_at, temperature_at
 from test_discretize import PLAN

@@ -37,7 +37,7 @@ from dln._saving import from_saved, to_saved, training_facts
 from dln._simplify import simplify
 from dln._table import Table, learn_table, read_batches, read_table
 from dln.training._checkpoint import remove_checkpoint
-from dln.training._kernels import Data
+from dln.training._layout import Data
 from dln.training._loop import Callback, Plan
 from dln.training._networks import Architecture, Outcome, Task, train_networks
 from dln.training._progress import Progress

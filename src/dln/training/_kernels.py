@@ -1,9 +1,6 @@
 """The paper's equations as fused Numba loops: what `_reference.py` states, fast.
 
-A batch is cut into blocks of `BLOCK` places; spare places of the last carry weight zero. Signals are stored
-``[block, row, place]``: a row of a block is one value of type `lanes`, and the rows of a block stay in the cache.
-Logits and probabilities are stored ``[candidate, neuron]``, so that softmaxes take neighbouring neurons together. A
-neuron touches only the rows of its candidates.
+What they read and write is laid out in `_layout.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dln._gates import COEFFICIENTS
-from dln._network import Network, Parameters
 from dln.training import _lanes
 from dln.training._lanes import (
     BYTES,
@@ -42,24 +37,15 @@ from dln.training._lanes import (
     where_greater,
     whole_at,
 )
+from dln.training._layout import BLOCK, TOGETHER, Data, Float32, Float64, Groups, Wires, Workspace
 
-Float32: TypeAlias = npt.NDArray[np.float32]
-Float64: TypeAlias = npt.NDArray[np.float64]
-Int32: TypeAlias = npt.NDArray[np.int32]
 Index: TypeAlias = npt.NDArray[np.intp]
-
-#: Places of a batch that are computed together.
-BLOCK: Final = LANES
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
 
 #: Losses, on the standardised target.
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
-
-_CACHE_LINE: Final = 64
-# Candidates whose sums over the batch are computed and stored together.
-_TOGETHER: Final = 4
 
 # Probabilities below this move no parameter that float32 could see, but as denormals they would slow the core down.
 _TINY_PROBABILITY: Final = 1e-7
@@ -96,139 +82,9 @@ class Settings(NamedTuple):
     sum_threshold: float
 
 
-class Data(NamedTuple):
-    """Rows to train on: the encoder's numbers and bits, the standardised target and the rows' weights."""
-
-    numbers: Float32
-    """(n, n_scaled)"""
-    bits: Float32
-    """(n, n_bits)"""
-    target: Float32
-    weight: Float32
-
-
-class Wires(NamedTuple):
-    """A network's wiring as the kernels read it. Side 0 is input a, side 1 is input b."""
-
-    n_bits: int
-    first_neuron: int
-    threshold_input: Int32
-    links: Int32
-    """(2, n_links, n_neurons): candidate rows."""
-    offsets: Int32
-    """(2, n_neurons, n_links): where in a block the candidate rows stand, in bytes."""
-    coefficients: Float32
-    """(n_gates, 4): polynomials of the candidate gates."""
-    rule_rows: Int32
-
-
-class Groups(NamedTuple):
-    """The parameters, or their gradients: b, s, W, U with V, S, C."""
-
-    bias: Float32
-    slope: Float32
-    gate_logits: Float32
-    link_logits: Float32
-    """(2, n_links, n_neurons): U, then V."""
-    sum_logits: Float32
-    weights: Float32
-
-
-class Workspace(NamedTuple):
-    """Memory for one batch, allocated once."""
-
-    signal: Float32
-    """(n_blocks, n_rows, BLOCK): value of every row, hard or soft."""
-    d_signal: Float32
-    """(n_blocks, n_rows, BLOCK): derivative of the loss by it."""
-    inputs: Float32
-    """(n_blocks, n_scaled, BLOCK)"""
-    target: Float32
-    weight: Float32
-    output: Float64
-    """(n_blocks, BLOCK): summed in float64, so that the forward pass equals the circuit's sum bit for bit."""
-    d_output: Float32
-    gate_probabilities: Float32
-    link_probabilities: Float32
-    peaks: Float32
-    """(3, n_neurons): largest probability among a neuron's links a, links b and gates; 1 if it is the only one."""
-    sum_probabilities: Float32
-    sum_open: Float32
-    """(n_rules,): what the forward pass multiplies by: 0 or 1, or the probability where nothing is hard."""
-    mixture: Float32
-    """(4, n_neurons): polynomial of the mixture of gates."""
-    hard: Float32
-    """(4, n_neurons): polynomial of the chosen gate."""
-    chosen: Int32
-    """(2, n_neurons): rows chosen for the inputs."""
-    moments: Float32
-    """(n_neurons, 4): sums over the batch of dy, dy·a, dy·b, dy·a·b. Neurons are rounded up to whole `lanes`."""
-    link_sums: Float32
-    """(2, n_links / 4, n_neurons, 4): sums over the batch of derivative times candidate. Both are rounded up."""
-
-
 def are_compiled() -> bool:
     """Whether this process or an earlier one has compiled the training step."""
     return bool(train_epoch.signatures) or any(Path(train_epoch.stats.cache_path).glob("_kernels.train_epoch-*.nbi"))
-
-
-def wires(network: Network) -> Wires:
-    """Return the wiring as plain arrays."""
-    w = network.wiring
-    links = np.stack([w.links_a, w.links_b])
-    return Wires(
-        n_bits=w.n_bits,
-        first_neuron=w.first_neuron,
-        threshold_input=w.threshold_input,
-        links=links,
-        offsets=np.ascontiguousarray(links.transpose(0, 2, 1)) * np.int32(BYTES),
-        coefficients=COEFFICIENTS[w.gates],
-        rule_rows=w.rule_rows,
-    )
-
-
-def groups(parameters: Parameters) -> Groups:
-    """Return the parameter groups as plain arrays; they are views."""
-    p = parameters
-    a = p.bias.size + p.slope.size + p.gate_logits.size
-    link_logits = p.flat[a : a + 2 * p.link_a_logits.size].reshape(2, *p.link_a_logits.shape)
-    return Groups(p.bias, p.slope, p.gate_logits, link_logits, p.sum_logits, p.weights)
-
-
-def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
-    """Allocate the memory that training or evaluating a network in batches of `batch_size` needs."""
-    w = network.wiring
-    n_blocks = -(-batch_size // BLOCK)
-    n_links, n_neurons = w.links_a.shape
-    n_gates, n_rules = len(w.gates), len(w.rule_rows)
-    n_rounded = -(-n_neurons // LANES) * LANES
-
-    def zeros(*shape: int) -> Float32:
-        """Zeros that start at the start of a cache line: a vector that lies across two takes twice as long to read."""
-        n_bytes = 4 * int(np.prod(shape))
-        memory = np.zeros(n_bytes + _CACHE_LINE, dtype=np.uint8)
-        start = -memory.ctypes.data % _CACHE_LINE
-        return memory[start : start + n_bytes].view(np.float32).reshape(shape)
-
-    return Workspace(
-        signal=zeros(n_blocks, w.n_rows, BLOCK),
-        d_signal=zeros(n_blocks, w.n_rows, BLOCK),
-        inputs=zeros(n_blocks, n_scaled, BLOCK),
-        target=zeros(n_blocks, BLOCK),
-        weight=zeros(n_blocks, BLOCK),
-        output=np.zeros((n_blocks, BLOCK)),
-        d_output=zeros(n_blocks, BLOCK),
-        gate_probabilities=zeros(n_gates, n_neurons),
-        link_probabilities=zeros(2, n_links, n_neurons),
-        peaks=zeros(3, n_neurons),
-        sum_probabilities=zeros(n_rules),
-        sum_open=zeros(n_rules),
-        mixture=zeros(4, n_neurons),
-        hard=zeros(4, n_neurons),
-        chosen=np.zeros((2, n_neurons), dtype=np.int32),
-        moments=zeros(n_rounded, 4),
-        link_sums=zeros(2, -(-n_links // _TOGETHER), n_rounded, _TOGETHER),
-    )
 
 
 @_inline
@@ -245,7 +101,7 @@ def _clear(address: int, n: int) -> None:
 
 
 @_jit
-def exp_nonpositive(values: Float32, _scratch: Int32) -> None:
+def exp_nonpositive(values: Float32) -> None:
     """Replace `values` (float32, <= 0) by their exponentials."""
     for i in range(0, values.size, LANES):
         place, n = _address(values) + 4 * i, values.size - i
@@ -598,7 +454,7 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
     chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
     n = work.chosen.shape[1]
     n_groups, n_rounded = work.link_sums.shape[1:3]
-    group = 4 * n_rounded * _TOGETHER
+    group = 4 * n_rounded * TOGETHER
     _clear(moments, work.moments.size // LANES)
     _clear(sums, work.link_sums.size // LANES)
     for o in range(n_blocks):
@@ -611,7 +467,7 @@ def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks
                 continue
             store(place, zero)
             at_a, at_b = 4 * i, 4 * (n_links * n + i)
-            sums_a = sums + 4 * _TOGETHER * i
+            sums_a = sums + 4 * TOGETHER * i
             sums_b = sums_a + n_groups * group
             open_a, open_b = work.peaks[0, i] < one, work.peaks[1, i] < one
             first, second = whole_at(chosen + 4 * i) * BYTES, whole_at(chosen + 4 * (n + i)) * BYTES
@@ -652,8 +508,8 @@ def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, som
 @_inline
 def _link_derivatives(sums: int, group: int, n_links: int, n: int, some: int, out: int) -> None:
     """Write the derivatives by the links' probabilities: the sums, candidate by candidate."""
-    for k in range(0, n_links, _TOGETHER):
-        s0, s1, s2, s3 = columns(sums + k // _TOGETHER * group)
+    for k in range(0, n_links, TOGETHER):
+        s0, s1, s2, s3 = columns(sums + k // TOGETHER * group)
         row, step = out + 4 * k * n, 4 * n
         store_first(row, some, s0)
         if k + 1 < n_links:
@@ -682,14 +538,14 @@ def _backward_logits(i: int, some: int, wire: Wires, grads: Groups, inverse: flo
     n_gates, n = grads.gate_logits.shape
     n_links = wire.links.shape[1]
     n_groups, n_rounded = work.link_sums.shape[1:3]
-    group = 4 * n_rounded * _TOGETHER
+    group = 4 * n_rounded * TOGETHER
     out = _address(grads.gate_logits) + 4 * i
     _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 16 * i, n_gates, n, some, out)
     _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse, out)
     for side in range(2):
         place = 4 * (side * n_links * n + i)
         out = _address(grads.link_logits) + place
-        sums = _address(work.link_sums) + side * n_groups * group + 4 * _TOGETHER * i
+        sums = _address(work.link_sums) + side * n_groups * group + 4 * TOGETHER * i
         _link_derivatives(sums, group, n_links, n, some, out)
         _softmax_gradient(_address(work.link_probabilities) + place, out, n_links, n, some, inverse, out)
 

@@ -8,8 +8,8 @@ their width on the machine, and arithmetic on it is arithmetic on all lanes. Mem
     for k in range(n):
         a = fma(splat(p[k]), load(address + k * BYTES), a)
 
-Numba's cache notices changes of the file that defines the kernels, not of this one: delete ``__pycache__`` after
-changing it.
+Numba's cache notices changes of the file that defines the kernels, not of this one nor of `_layout.py`: delete
+``__pycache__`` after changing them.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dln._network import Network
 from dln.training import _kernels as kernels
+from dln.training import _layout as layout
 from dln.training._schedules import Schedule, learning_rate_at, temperature_at
 
 Float32 = npt.NDArray[np.float32]
@@ -123,8 +124,8 @@ class Trained:
 
 def train(
     network: Network,
-    data: kernels.Data,
-    validation: kernels.Data | None,
+    data: layout.Data,
+    validation: layout.Data | None,
     plan: Plan,
     *,
     seed: int,
@@ -157,9 +158,9 @@ class _Trainer:
     def __init__(
         self,
         network: Network,
-        data: kernels.Data,
+        data: layout.Data,
         rows: Rows | None,
-        validation: kernels.Data | None,
+        validation: layout.Data | None,
         plan: Plan,
         state: TrainingState,
         seed: int,
@@ -168,15 +169,15 @@ class _Trainer:
         self.network, self.data, self.rows, self.validation = network, data, rows, validation
         self.plan, self.state, self.seed, self.index = plan, state, seed, index
         self.settings = plan.settings()
-        self.wires = kernels.wires(network)
-        self.groups = kernels.groups(network.parameters)
+        self.wires = layout.wires(network)
+        self.groups = layout.groups(network.parameters)
         gradients = network.with_parameters(np.zeros_like(state.flat))
-        self.gradients = kernels.groups(gradients.parameters)
+        self.gradients = layout.groups(gradients.parameters)
         self.flat = (state.flat, gradients.parameters.flat, state.first_moment, state.second_moment)
         sizes = [group.size for group in network.parameters.groups().values()]
         self.sections = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.work = kernels.workspace(network, data.numbers.shape[1], plan.batch_size)
-        self.inference_work = kernels.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
+        self.work = layout.workspace(network, data.numbers.shape[1], plan.batch_size)
+        self.inference_work = layout.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
 
     def is_done(self) -> bool:
         """Whether the last epoch is reached, or no better one was seen for too long."""
@@ -244,7 +245,7 @@ class _Trainer:
     def _training_loss(self, temperature: float) -> float:
         return self._loss(self.data if self.rows is None else take(self.data, self.rows), temperature)
 
-    def _loss(self, data: kernels.Data, temperature: float) -> float:
+    def _loss(self, data: layout.Data, temperature: float) -> float:
         """Return the mean loss of the hard forward pass."""
         output, _ = outputs(
             self.network, data, temperature, self.plan.sum_link_threshold, work=self.inference_work, with_rules=False
@@ -255,21 +256,21 @@ class _Trainer:
 
 def outputs(
     network: Network,
-    data: kernels.Data,
+    data: layout.Data,
     temperature: float,
     sum_link_threshold: float,
     *,
-    work: kernels.Workspace | None = None,
+    work: layout.Workspace | None = None,
     with_rules: bool = True,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the hard forward pass: outputs ``(n,)``, standardised, and the rules' values ``(n_rules, n)``."""
     n = len(data.target)
-    work = work or kernels.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
+    work = work or layout.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
     out = np.empty(n)
     rules = np.empty((len(network.wiring.rule_rows) if with_rules else 0, n), dtype=np.bool_)
     settings = kernels.Settings(kernels.NEURON, 0, 0.0, 1.0, sum_link_threshold)
     kernels.hard_outputs(
-        kernels.wires(network), kernels.groups(network.parameters), data, temperature, settings, work, out, rules
+        layout.wires(network), layout.groups(network.parameters), data, temperature, settings, work, out, rules
     )
     return out, rules
 
@@ -278,14 +279,14 @@ def outputs(
 class Split:
     """Rows to train on, and rows to validate on."""
 
-    data: kernels.Data
+    data: layout.Data
     """All rows: those that are set aside are left where they are. Weights of those to train on have mean one."""
     rows: Rows
     """Those to train on, ascending, ``(n_training,) int32``, or int64 where that is too small."""
-    validation: kernels.Data
+    validation: layout.Data
 
 
-def split_off(data: kernels.Data, validation_rows: npt.NDArray[np.intp]) -> Split:
+def split_off(data: layout.Data, validation_rows: npt.NDArray[np.intp]) -> Split:
     """Set the named rows aside; weights of each part have mean one. Only the rows set aside are copied."""
     keep = np.ones(len(data.target), dtype=np.bool_)
     keep[validation_rows] = False
@@ -296,7 +297,7 @@ def split_off(data: kernels.Data, validation_rows: npt.NDArray[np.intp]) -> Spli
     return Split(data._replace(weight=weight), np.flatnonzero(keep).astype(kind), validation)
 
 
-def take(data: kernels.Data, rows: Rows) -> kernels.Data:
+def take(data: layout.Data, rows: Rows) -> layout.Data:
     """Return the named rows, with weights of mean one."""
-    taken = kernels.Data(*(part[rows] for part in data))
+    taken = layout.Data(*(part[rows] for part in data))
     return taken._replace(weight=(taken.weight / taken.weight.mean(dtype=np.float64)).astype(np.float32))

@@ -16,6 +16,7 @@ from dln._atomic import AnyPath
 from dln._network import Float32, Network, build_network, tree_cutoffs
 from dln._version import __version__
 from dln.training import _kernels as kernels
+from dln.training import _layout as layout
 from dln.training._checkpoint import Checkpoint, array_digest
 from dln.training._loop import Callback, Epoch, Plan, Trained, TrainingState, split_off, train
 from dln.training._progress import Progress
@@ -42,8 +43,8 @@ class Architecture:
 class Task:
     """What to train: data, shape, plan, one seed per network, and where validation rows come from."""
 
-    data: kernels.Data
-    validation: kernels.Data | None
+    data: layout.Data
+    validation: layout.Data | None
     """Given by the user, the same for every network; or None."""
     n_validation: int
     """Rows that each network sets aside for itself where no validation data was given."""
@@ -63,7 +64,7 @@ class Outcome:
     later_seed: int = 0
 
 
-def initial_cutoffs(data: kernels.Data, n_thresholds: int) -> list[Float32]:
+def initial_cutoffs(data: layout.Data, n_thresholds: int) -> list[Float32]:
     """Return the initial thresholds of every scaled column: the splits of a one-feature decision tree."""
     numbers = data.numbers[:MAX_CUTOFF_ROWS]
     target, weight = (part[:MAX_CUTOFF_ROWS].astype(np.float64) for part in (data.target, data.weight))
