@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from dln import DLNRegressor
-from dln.training._binned import bin_inputs
+from dln.training._binned import Inputs, bin_inputs
 from dln.training._boosted import boost
 from dln.training._teach import (
-    LEAST_IMAGINED,
     MIXED,
-    MOST_IMAGINED,
+    N_IMAGINED,
     TRIALS_OF_FEW,
     imagine,
     imagined_weight,
@@ -93,32 +92,56 @@ def test_a_tree_uses_its_share_of_the_columns(column_share):
     assert set().union(*used) == {0, 1, 2, 3}
 
 
+def random_inputs(n: int, n_columns: int) -> Inputs:
+    """Columns of random numbers, in bins."""
+    return bin_inputs(
+        np.random.default_rng(0).random((n, n_columns), dtype=np.float32), np.empty((n, 0), np.float32), 99
+    )
+
+
 def test_imagined_rows_mix_two_rows():
     """Each imagined row takes every column's value from one of two rows, most from the first."""
-    weight = np.ones(50)
-    rows = imagine(30, weight, (0,))
-    assert rows.shape == (30, LEAST_IMAGINED)
+    rows = imagine(random_inputs(50, 30), 30, np.ones(50), (0,))
+    assert rows.shape == (30, N_IMAGINED)
     for column in rows.T:
         assert len(set(column.tolist())) <= 2
     counts = np.array([np.sort(np.bincount(column, minlength=50))[-1] for column in rows.T]) / 30
     assert abs(1 - MIXED - counts.mean()) < 0.1
 
 
+def test_the_two_rows_are_not_far_apart():
+    """Nearer to each other than two rows drawn by lot are."""
+    inputs = random_inputs(200, 2)
+    one, other = imagine(inputs, 2, np.ones(200), (0,))
+    mixed = one != other
+    places = inputs.bins / 99
+    apart = np.abs(places[:, one[mixed]] - places[:, other[mixed]]).sum(axis=0).mean()
+    by_lot = np.abs(places[:, one] - places[:, np.random.default_rng(1).permutation(one)]).sum(axis=0).mean()
+    assert mixed.any()
+    assert apart < 0.6 * by_lot
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_fewest_rows_can_be_mixed(n: int):
+    """One row only with itself, two with each other; also where all columns are constant or there are none."""
+    assert (imagine(random_inputs(n, 3), 3, np.ones(n), (0,)) < n).all()
+    assert imagine(random_inputs(n, 0), 2, np.ones(n), (0,)).shape == (2, N_IMAGINED)
+
+
 def test_rows_are_imagined_by_weight():
     """A row of no weight is never drawn, a heavy one most; all imagined rows together weigh as much as all rows."""
     weight = np.array([0.0, 1.0, 8.0, 1.0])
-    counts = np.bincount(imagine(3, weight, (1,)).ravel(), minlength=4)
+    counts = np.bincount(imagine(random_inputs(4, 3), 3, weight, (1,)).ravel(), minlength=4)
     assert counts[0] == 0
     assert counts[2] > 0.5 * counts.sum()
     assert imagined_weight(weight, 16).sum() == pytest.approx(10.0)
 
 
-def test_imagined_rows_are_bounded():
-    """However many rows there are, so many are imagined and no more; in a trial of few rows fewer."""
-    assert imagine(2, np.ones(40_000), (0,)).shape == (2, MOST_IMAGINED)
-    most = TRIALS_OF_FEW.most_imagined
-    assert most < LEAST_IMAGINED
-    assert imagine(2, np.ones(400), (0,), most).shape == (2, most)
+def test_imagined_rows_are_as_many_as_asked_for():
+    """However many rows there are; in a trial of few rows fewer."""
+    assert imagine(random_inputs(40_000, 2), 2, np.ones(40_000), (0,)).shape == (2, N_IMAGINED)
+    assert TRIALS_OF_FEW.n_imagined < N_IMAGINED
+    assert imagine(random_inputs(400, 2), 2, np.ones(400), (0,), TRIALS_OF_FEW.n_imagined).shape == (2, 2500)
 
 
 def test_the_inputs_of_one_column_stay_together():
@@ -126,10 +149,10 @@ def test_the_inputs_of_one_column_stay_together():
     bits = np.eye(3, dtype=np.float32)[np.random.default_rng(0).integers(3, size=60)]
     numbers = np.random.default_rng(1).random((60, 2)).astype(np.float32)
     inputs = bin_inputs(numbers, bits, 8, columns=[0, 1, 2, 2, 2])
-    mixed = inputs.mixed(imagine(3, np.ones(60), (2,)))
+    mixed = inputs.mixed(imagine(inputs, 3, np.ones(60), (2,)))
     assert (mixed.bins[2:].sum(axis=0) == 1).all()
     both = inputs.followed_by(mixed)
-    assert both.n_rows == 60 + LEAST_IMAGINED
+    assert both.n_rows == 60 + N_IMAGINED
     np.testing.assert_array_equal(both.bins[:, :60], inputs.bins)
 
 

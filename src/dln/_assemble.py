@@ -196,7 +196,7 @@ def _go_to_school(training: Training, recipe: Recipe, y: Floats, rows: Canonical
     # Teachers estimate a mean: for other losses they only say where to cut.
     if recipe.loss != "squared_error" or lesson.share == 1:
         return _School(keep_cutoffs(inputs, lesson.gains, growth.max_cutoffs), y, weight, lesson.leaves, imagined)
-    imagined = imagine(len(training.values), weight, (growth.seed, 6))
+    imagined = imagine(inputs, len(training.values), weight, (growth.seed, 6))
     others = inputs.mixed(imagined)
     goal = np.concatenate([lesson.goal(inputs, y), lesson.predict(others)])
     weight = np.concatenate([weight, imagined_weight(weight, others.n_rows)])

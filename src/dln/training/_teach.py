@@ -4,8 +4,9 @@ A hundred rules are too few to find out by themselves what in a target is noise.
 
 - *teachers* are trained, whose blend is a steadier target than y. How much of the target should be theirs is decided
   by students, small sets of rules, on rows that neither they nor their teachers have seen;
-- *imagined rows* are put together from the table's own, each column's value from one of two rows, and the teachers say
-  what they would predict there: students that learn from those too stay closer to their teachers between the rows;
+- *imagined rows* are put together from the table's own, each column's value from one of two rows that are not far
+  apart, and the teachers say what they would predict there: students that learn from those too stay closer to their
+  teachers between the rows;
 - the teachers' splits tell which *cut-offs* are worth keeping;
 - students also find out how few *leaves* a rule's tree needs.
 """
@@ -43,12 +44,10 @@ TRIAL_LEAVES: Final = 32
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
 
-#: Imagined rows: how many for each row, at least and at most how many in all, and how likely a column's value is the
-#: other row's.
-IMAGINED_PER_ROW: Final = 4
-LEAST_IMAGINED: Final = 5000
-MOST_IMAGINED: Final = 10_000
-MIXED: Final = 0.2
+#: Imagined rows: how many, how likely a column's value is the other row's, and among how many rows that one is nearest.
+N_IMAGINED: Final = 10_000
+MIXED: Final = 0.3
+DRAWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +61,14 @@ class Trials:
     """Teachers are given up for a gain of this share only."""
     enough: float
     """Fewer leaves are enough where the error is at most this share larger: a shorter rule is easier to read."""
-    most_imagined: int
+    n_imagined: int
 
 
 #: Up to so many rows what is found out in one trial is uncertain and a trial is cheap: there are more trials then, each
 #: with several teachers of its own, and teachers and short rules are given up for larger gains only.
 FEW_ROWS: Final = 3000
-TRIALS_OF_FEW: Final = Trials(n=4, own_teachers=3, trust=0.1, enough=0.02, most_imagined=2500)
-TRIALS_OF_MANY: Final = Trials(n=3, own_teachers=0, trust=0.03, enough=0.01, most_imagined=MOST_IMAGINED)
+TRIALS_OF_FEW: Final = Trials(n=4, own_teachers=3, trust=0.1, enough=0.02, n_imagined=2500)
+TRIALS_OF_MANY: Final = Trials(n=3, own_teachers=0, trust=0.03, enough=0.01, n_imagined=N_IMAGINED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,14 +164,21 @@ def teach(
     return Lesson(tuple(teachers), smooth, smooth_share, share, enough)
 
 
-def imagine(n_columns: int, weight: Floats, seed: Sequence[int], most: int = MOST_IMAGINED) -> Rows:
-    """Return which rows give each column of imagined rows its value, ``(n_columns, n)``.
+def imagine(inputs: Inputs, n_columns: int, weight: Floats, seed: Sequence[int], n: int = N_IMAGINED) -> Rows:
+    """Return which rows give each of a table's columns its value in imagined rows, ``(n_columns, n)``.
 
-    Two rows are drawn by weight for each; most columns are the first's, some the other's.
+    Two rows are drawn by weight for each, the second as the nearest to the first of several; most columns are the
+    first's, some the other's.
     """
     rng = np.random.default_rng(seed)
-    n = min(max(IMAGINED_PER_ROW * len(weight), LEAST_IMAGINED), most)
-    one, other = rng.choice(len(weight), size=(2, n), p=weight / weight.sum())
+    share = weight / weight.sum()
+    place = inputs.bins / np.maximum(inputs.n_bins - 1, 1)[:, np.newaxis].astype(np.float32)
+    one, other = rng.choice(len(weight), size=(2, n), p=share)
+    nearest = np.full(n, np.inf)
+    for drawn in rng.choice(len(weight), size=(DRAWN, n), p=share):
+        distance = np.abs(place[:, one] - place[:, drawn]).sum(axis=0)
+        is_nearer = (distance < nearest) & (drawn != one)
+        nearest[is_nearer], other[is_nearer] = distance[is_nearer], drawn[is_nearer]
     return np.asarray(np.where(rng.random((n_columns, n)) < MIXED, other, one))
 
 
@@ -266,7 +272,7 @@ def _prepare(
     rows, aside = teacher.rows, teacher.aside
     seen, part = inputs.at(rows), (y[rows], weight[rows])
     unseen = inputs.at(aside)
-    imagined = seen.mixed(imagine(int(inputs.columns.max()) + 1, part[1], seed, how.most_imagined))
+    imagined = seen.mixed(imagine(seen, int(inputs.columns.max()) + 1, part[1], seed, how.n_imagined))
     boosted, said = [teacher], teacher.prediction[rows]
     if how.own_teachers:
         boosted = [_train(seen, *part, leaves, seed, k) for k in range(how.own_teachers)]
