@@ -29,7 +29,7 @@ ROUNDS = 7
 def exponent(what: str, sizes: Sequence[int], function: Callable[[int], float]) -> None:
     """Print the median times at all sizes and the power with which they grow, the median over rounds.
 
-    A machine that is shared is slower for seconds at a time: a round is over before, or it stands alone.
+    A machine that is shared is slower for seconds at a time, so each round is short and fitted by itself.
     """
     rounds = np.array([[function(size) for size in sizes] for _ in range(ROUNDS)])
     powers = [np.polyfit(np.log(sizes), np.log(times), 1)[0] for times in rounds]

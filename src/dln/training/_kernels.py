@@ -521,15 +521,15 @@ def _link_derivatives(sums: int, group: int, n_links: int, n: int, some: int, ou
 
 
 @_inline
-def _softmax_gradient(p: int, d_p: int, n_candidates: int, n: int, some: int, inverse: float, out: int) -> None:
-    """Turn derivatives by probabilities into derivatives by logits: p·(dp - Σ p·dp)/τ. `out` may be `d_p`."""
+def _softmax_gradient(p: int, d: int, n_candidates: int, n: int, some: int, inverse: float) -> None:
+    """Turn derivatives by probabilities, where they stand, into derivatives by logits: p·(dp - Σ p·dp)/τ."""
     scale = splat(np.float32(inverse))
     mean = splat(np.float32(0.0))
     for k in range(n_candidates):
-        mean = fma(load_first(p + 4 * k * n, some), load_first(d_p + 4 * k * n, some), mean)
+        mean = fma(load_first(p + 4 * k * n, some), load_first(d + 4 * k * n, some), mean)
     for k in range(n_candidates):
-        d = (load_first(d_p + 4 * k * n, some) - mean) * scale
-        store_first(out + 4 * k * n, some, load_first(p + 4 * k * n, some) * d)
+        difference = (load_first(d + 4 * k * n, some) - mean) * scale
+        store_first(d + 4 * k * n, some, load_first(p + 4 * k * n, some) * difference)
 
 
 @_inline
@@ -541,13 +541,13 @@ def _backward_logits(i: int, some: int, wire: Wires, grads: Groups, inverse: flo
     group = 4 * n_rounded * TOGETHER
     out = _address(grads.gate_logits) + 4 * i
     _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 16 * i, n_gates, n, some, out)
-    _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse, out)
+    _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse)
     for side in range(2):
         place = 4 * (side * n_links * n + i)
         out = _address(grads.link_logits) + place
         sums = _address(work.link_sums) + side * n_groups * group + 4 * TOGETHER * i
         _link_derivatives(sums, group, n_links, n, some, out)
-        _softmax_gradient(_address(work.link_probabilities) + place, out, n_links, n, some, inverse, out)
+        _softmax_gradient(_address(work.link_probabilities) + place, out, n_links, n, some, inverse)
 
 
 @_inline

@@ -172,11 +172,12 @@ def imagine(inputs: Inputs, n_columns: int, weight: Floats, seed: Sequence[int],
     """
     rng = np.random.default_rng(seed)
     share = weight / weight.sum()
-    place = inputs.bins / np.maximum(inputs.n_bins - 1, 1)[:, np.newaxis].astype(np.float32)
+    width = np.maximum(inputs.n_bins - 1, 1)[:, np.newaxis].astype(np.float32)
     one, other = rng.choice(len(weight), size=(2, n), p=share)
+    place = inputs.bins[:, one] / width
     nearest = np.full(n, np.inf)
     for drawn in rng.choice(len(weight), size=(DRAWN, n), p=share):
-        distance = np.abs(place[:, one] - place[:, drawn]).sum(axis=0)
+        distance = np.abs(place - inputs.bins[:, drawn] / width).sum(axis=0)
         is_nearer = (distance < nearest) & (drawn != one)
         nearest[is_nearer], other[is_nearer] = distance[is_nearer], drawn[is_nearer]
     return np.asarray(np.where(rng.random((n_columns, n)) < MIXED, other, one))
