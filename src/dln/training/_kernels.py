@@ -556,7 +556,8 @@ def _backward_thresholds(
 ) -> None:
     """Gradients of biases and slopes, through the sigmoid's derivative."""
     scale = np.float32(settings.gradient_factor) * np.float32(inverse)
-    zero, one, tiny = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(_TINY_PROBABILITY))
+    zero, one, two = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(2.0))
+    tiny = splat(np.float32(_TINY_PROBABILITY))
     for t in range(wire.threshold_input.size):
         slope, bias = params.slope[t], splat(params.bias[t])
         s0 = s1 = zero
@@ -570,6 +571,7 @@ def _backward_thresholds(
                 e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
                 e = where_greater(e, tiny, e, zero)
                 share = one_over(one + e)
+                share = share * (two - (one + e) * share)  # to single precision: a sum over rows may cancel
                 d = dy * e * share * share
                 s0 = s0 + d
                 s1 = fma(d, x, s1)
