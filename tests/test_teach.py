@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from dln import DLNRegressor
-from dln.training._binned import Inputs, bin_inputs
+from dln.training import _boosted
+from dln.training._binned import Inputs, bin_inputs, set_aside
 from dln.training._boosted import boost
+from dln.training._grow import MIN_LEAF
 from dln.training._teach import (
     MIXED,
     N_IMAGINED,
@@ -16,6 +18,7 @@ from dln.training._teach import (
     imagined_weight,
     teach,
 )
+from dln.training._trees import grow, leaf_of
 
 
 def test_teachers_are_trusted_where_the_target_is_noise(friedman):
@@ -87,9 +90,44 @@ def test_a_tree_uses_its_share_of_the_columns(column_share):
     inputs = bin_inputs(numbers, np.eye(3, dtype=np.float32)[kind], 16, columns)
     y = numbers.sum(axis=1) + 0.3 * kind
     teacher = boost(inputs, y, np.ones(300), 12, column_share, (0,))
-    used = [set(columns[tree.feature[tree.feature >= 0]].tolist()) for tree in teacher.trees]
+    is_leaf = teacher.trees.left == np.arange(len(teacher.trees.left))
+    features = np.split(np.where(is_leaf, -1, teacher.trees.feature), teacher.trees.root[1:])
+    used = [set(columns[some[some >= 0]].tolist()) for some in features]
     assert max(map(len, used)) == max(1, round(column_share * 4))
     assert set().union(*used) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("column_share", [0.5, 1.0])
+def test_boosting_is_what_it_says(friedman, column_share):
+    """In plain steps: a tree on what is left, of the rows and columns drawn, until the rest is predicted no better."""
+    inputs, y, weight = friedman
+    found = boost(inputs, y, weight, 6, column_share, (3,))
+    rng = np.random.default_rng((3,))
+    rows, aside = set_aside(len(y), _boosted.ASIDE, rng)
+    n_columns = len(inputs.n_bins)
+    n_drawn = round(column_share * n_columns)
+    patience = round(_boosted.PATIENCE * (n_columns / n_drawn) ** 1.5)
+    prediction = np.full(len(y), np.average(y[rows], weights=weight[rows]))
+    gains = np.zeros_like(found.gains)
+    errors, predictions = [], []
+    while len(errors) < _boosted.MOST_TREES and len(errors) < (np.argmin(errors) + 1 if errors else 0) + patience:
+        seen = rows[rng.random(len(rows)) < _boosted.ROW_SHARE].astype(np.int32)
+        drawn = np.sort(np.argsort(rng.random(n_columns))[:n_drawn]) if n_drawn < n_columns else np.arange(n_columns)
+        tree = grow(inputs.bins, inputs.n_bins, seen, y - prediction, weight, drawn.astype(np.int32), 6, MIN_LEAF, 1.0)
+        leaves = np.empty(len(y), np.int32)
+        leaf_of(tree, inputs.bins, leaves)
+        prediction = prediction + _boosted.RATE * tree.value[leaves]
+        predictions.append(prediction)
+        errors.append(np.average((y[aside] - prediction[aside]) ** 2, weights=weight[aside]))
+        squares = tree.weight * tree.value**2
+        for node in np.flatnonzero(tree.feature >= 0):
+            gain = squares[tree.left[node]] + squares[tree.right[node]] - squares[node]
+            gains[tree.feature[node], tree.threshold[node]] += max(0.0, gain)
+    best = int(np.argmin(errors))
+    assert len(found.trees.root) == best + 1
+    assert found.error == pytest.approx(errors[best], rel=1e-9)
+    np.testing.assert_allclose(found.prediction, predictions[best], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.gains, gains, rtol=1e-7, atol=1e-9)
 
 
 def random_inputs(n: int, n_columns: int) -> Inputs:

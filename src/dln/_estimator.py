@@ -110,26 +110,27 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
     n_networks : int, default=1
         Networks trained from different seeds and pooled into one circuit. Where `max_rules` is more than 40 and the
         teachers' target turns out better than y, which the networks learned, their rules are left out.
-    n_grown_rules : int, default=250
+    n_grown_rules : int, default=400
         Rules grown from boosted trees besides those of the networks; the best of all enter the model.
     max_leaves : int or None, default=None
         Leaves of the tree behind a grown rule. None tries 4 to 64 on rows set aside, and takes the fewest that
         do nearly as well as the best: the fewer, the easier to read.
     max_cutoffs : int or None, default=None
-        Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4.
+        Different cut-offs that grown rules may use in all; None: 3 per rule where `max_rules` is at most 40, else 4,
+        but no more than 400.
     n_teachers : int, default=8
         Bagged boosted trees, blended with a kernel regression where that is better, that steady a noisy target as far
         as it proves to help on rows that they have not seen, also for rows imagined between those of the table; they
         also say where to cut.
     polish_sweeps : int or None, default=None
         How often each grown rule is grown anew against what the others leave, where teachers say what to grow for or
-        it proves to help; None: 10 where `max_rules` is at most 40, else 4.
+        it proves to help; None: 10 where `max_rules` is at most 40, else 2.
     rule_tolerance : float or None, default=None
         Share of the target's variance that may be given up for fewer rules; None: 0.005 where `max_rules` is at most
-        40, else 0.001.
+        40, else 0.0003.
     refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows; None keeps those of the network.
-    max_rules : int or None, default=100
+    max_rules : int or None, default=150
         Rules to keep, at most.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
@@ -247,14 +248,14 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         validation_fraction: float = 0.15,
         n_iter_no_change: int = 40,
         n_networks: int = 1,
-        n_grown_rules: int = 250,
+        n_grown_rules: int = 400,
         max_leaves: int | None = None,
         max_cutoffs: int | None = None,
         n_teachers: int = 8,
         polish_sweeps: int | None = None,
         rule_tolerance: float | None = None,
         refit: Literal["ridge"] | None = "ridge",
-        max_rules: int | None = 100,
+        max_rules: int | None = 150,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -494,13 +495,13 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
         growth = Growth(
             n_rules=self.n_grown_rules,
             max_leaves=self.max_leaves,
-            max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * most),
+            max_cutoffs=_given(self.max_cutoffs, (3 if small else 4) * min(most, LARGE_MODEL)),
             n_teachers=self.n_teachers,
-            sweeps=_given(self.polish_sweeps, 10 if small else 4),
+            sweeps=_given(self.polish_sweeps, 10 if small else 2),
             seed=seed,
             n_threads=_n_threads(self.n_jobs),
         )
-        tolerance = _given(self.rule_tolerance, 0.005 if small else 0.001)
+        tolerance = _given(self.rule_tolerance, 0.005 if small else 0.0003)
         return Recipe(
             self.sum_link_threshold,
             self.refit,
@@ -508,7 +509,7 @@ class DLNRegressor(ReadableModel, RegressorMixin, BaseEstimator):
             self.quantile,
             self.max_rules,
             tolerance,
-            mixes=small,  # measured: with 100 rules they do harm, with 20 they help
+            mixes=small,  # measured: with many rules they do harm, with 20 they help
             growth=growth,
         )
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dln._circuit import Circuit, Rule, on_grid
 from dln._cone import without_dead
+from dln._products import products
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,13 +191,11 @@ def _default_sizes(n_rules: int) -> list[int]:
 def _problem(rules: Bools, y: Floats, weight: Floats | None) -> _Problem:
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     rows = float(weight.sum())
-    fires = rules.astype(np.float64)
-    means = fires @ weight / rows
     y_mean = float(weight @ y) / rows
     centred = y - y_mean
-    weighted = fires * weight
-    gram = weighted @ fires.T - np.outer(means, means) * rows
-    right = weighted @ centred
+    among, across = products(rules, weight, np.column_stack([np.ones(len(y)), centred]))
+    means, right = across[:, 0] / rows, across[:, 1]
+    gram = among - np.outer(means, means) * rows
     scale = float(np.trace(gram)) / max(len(gram), 1)
     penalty = PENALTY * scale if scale > 0 else 1.0
     return _Problem(means, y_mean, gram, right, float(weight @ centred**2), rows, penalty)

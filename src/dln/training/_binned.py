@@ -79,6 +79,13 @@ def _even_cutoffs(values: npt.NDArray[np.float32], most: int) -> Floats:
     return (distinct[places] + distinct[places + 1]) / 2
 
 
+def set_aside(n_rows: int, share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Return rows to learn from and rows set aside, drawn by lot, each in the table's order."""
+    order = rng.permutation(n_rows)
+    n_aside = max(1, round(share * n_rows))
+    return np.sort(order[n_aside:]), np.sort(order[:n_aside])
+
+
 def keep_cutoffs(inputs: Inputs, gains: Floats, most: int) -> Inputs:
     """Return the inputs with at most so many cut-offs in all: those by which the teachers gained most.
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.training._binned import Inputs
+from dln.training._binned import Inputs, set_aside
 from dln.training._select import LeastSquares, solve_weights
 from dln.training._trees import Floats, Ints, Tree, grow, leaf_of, upper_leaves
 
@@ -137,13 +137,11 @@ def polish_helps(
 
     On the rows that they are polished on they always seem to, also where they only learn noise.
     """
-    n_aside = round(POLISH_ASIDE * inputs.n_rows)
-    if n_aside < MIN_ROWS_ASIDE:
+    if round(POLISH_ASIDE * inputs.n_rows) < MIN_ROWS_ASIDE:
         return False
     gained = 0.0
     for trial in range(POLISH_TRIALS):
-        order = np.random.default_rng([seed, 4, trial]).permutation(inputs.n_rows)
-        aside, rows = np.sort(order[:n_aside]), np.sort(order[n_aside:])
+        rows, aside = set_aside(inputs.n_rows, POLISH_ASIDE, np.random.default_rng([seed, 4, trial]))
         seen, unseen = inputs.at(rows), inputs.at(aside)
         part = (y[rows], weight[rows])
         rules = grow_rules(seen, *part, n_rules, max_leaves=max_leaves, seed=seed, rate=FEW_RULES_RATE)

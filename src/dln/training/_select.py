@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dln._builder import CircuitBuilder, Signal, add_circuit
 from dln._circuit import Bits, Circuit, Column
+from dln._products import products
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,7 +93,7 @@ class LeastSquares:
         self._y = y
         self._y_mean = float(y @ self._share)
         self._pull = self._weight * (y - self._y_mean)
-        self._products = (self._fires * self._weight) @ self._fires.T
+        self._products, _ = products(fires, self._weight)
 
     def replace(self, place: int, fires: Floats | npt.NDArray[np.bool_]) -> None:
         """Put another rule in the place of one."""

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from dln.training._binned import Inputs, Rows
+from dln.training._binned import Inputs, Rows, set_aside
 from dln.training._boosted import Boosted, boost
 from dln.training._grow import fire_matrix, grow_rules
 from dln.training._select import solve_weights
@@ -33,8 +33,6 @@ TEACHER_LEAVES: Final = (12, 32)
 COLUMN_SHARES: Final = (1.0, 0.5)
 #: A smooth teacher whose share would be less is left out.
 LEAST_SMOOTH: Final = 0.15
-#: Trials by which its shape is found.
-SHAPE_TRIALS: Final = 2
 
 #: Shares of y in the target that are tried, the teachers' own first.
 SHARES: Final = (0.0, 0.5, 1.0)
@@ -43,6 +41,8 @@ LEAVES: Final = (64, 32, 16, 8, 4)
 TRIAL_LEAVES: Final = 32
 TRIAL_RULES: Final = 60
 TRIAL_RATE: Final = 0.1
+#: Share of the rows on which students are judged that have teachers of their own.
+TRIAL_ASIDE: Final = 0.25
 
 #: Imagined rows: how many, how likely a column's value is the other row's, and among how many rows that one is nearest.
 N_IMAGINED: Final = 10_000
@@ -56,7 +56,7 @@ class Trials:
 
     n: int
     own_teachers: int
-    """Boosted teachers of a trial's own, trained on the rows that it shows; 0: the teacher whose rows they are."""
+    """Boosted teachers of a trial's own, trained on rows that it shows; 0: one of the teachers, and the rows it saw."""
     trust: float
     """Teachers are given up for a gain of this share only."""
     enough: float
@@ -134,8 +134,7 @@ def teach(
             after_each()
 
         trials = teachers[: how.n]
-        splits = [(trial.rows, trial.aside) for trial in trials[:SHAPE_TRIALS]]
-        shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), splits, (seed, 7), pool)
+        shape = find_shape(inputs, y, weight, _gains(teachers).sum(axis=1), (seed, 7), pool)
 
         def course(k: int) -> _Course:
             return _prepare(inputs, y, weight, trials[k], best_leaves, shape, how, (seed, 5, k))
@@ -271,6 +270,8 @@ def _prepare(
 ) -> _Course:
     """Return the course of a trial."""
     rows, aside = teacher.rows, teacher.aside
+    if how.own_teachers:
+        rows, aside = set_aside(inputs.n_rows, TRIAL_ASIDE, np.random.default_rng(seed))
     seen, part = inputs.at(rows), (y[rows], weight[rows])
     unseen = inputs.at(aside)
     imagined = seen.mixed(imagine(seen, int(inputs.columns.max()) + 1, part[1], seed, how.n_imagined))
