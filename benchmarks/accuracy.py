@@ -186,7 +186,7 @@ def plot(path: Path) -> None:
         axes.scatter(ops, r2, color="#888888", marker="s")
         axes.annotate(name, (ops, r2), xytext=(6, 3), textcoords="offset points", color="#666666", fontsize=8)
     for name, key, colour, label in (
-        ("dln", "paper_ops", "#1f5f9f", "dln, at most 100 rules"),
+        ("dln", "paper_ops", "#1f5f9f", "dln, at most 150 rules"),
         ("dln", "select_ops", "#6fa8dc", "the same, rules selected, not multiplied"),
         ("dln-20", "paper_ops", "#b02020", "dln, at most 20 rules"),
         ("dln-20", "select_ops", "#e08080", "the same, rules selected, not multiplied"),
