@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from dln.training._binned import Inputs, Rows, set_aside
 from dln.training._grow import MIN_LEAF
-from dln.training._trees import Bins, Floats, Ints, Tree, grow, leaf_of
+from dln.training._trees import Bins, Floats, Ints, Tree, grow, jit, leaf_of
 
 #: Shrinkage, most trees, trees without a gain before it stops (of trees that see all columns), ridge penalty of a leaf,
 #: the share of rows that are set aside, and how likely a tree sees each of the others.
@@ -26,8 +25,6 @@ ASIDE: Final = 0.15
 ROW_SHARE: Final = 0.8
 #: Rows that are predicted together.
 _BLOCK: Final = 64
-
-_jit: Any = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class Forest(NamedTuple):
@@ -62,7 +59,7 @@ class Boosted:
     def predict(self, inputs: Inputs) -> Floats:
         """Return what the trees predict, ``(n_rows,)``."""
         predicted = np.full(inputs.n_rows, self.base)
-        _add_predictions(self.trees, inputs.bins, RATE, predicted)
+        _add_predictions(self.trees, inputs.bins, predicted)
         return predicted
 
 
@@ -81,13 +78,12 @@ def boost(
     base = float(np.average(y[rows], weights=weight[rows]))
     prediction = np.full(inputs.n_rows, base)
     gains = np.zeros((len(inputs.n_bins), int(inputs.n_bins.max())))
-    settings = (max_leaves, MIN_LEAF, PENALTY, RATE, ROW_SHARE, n_drawn, MOST_TREES, patience)
-    data = (inputs.bins, inputs.n_bins, columns, y, weight)
-    trees, error = _boost(*data, rows, aside, *settings, rng, gains, prediction)
+    data = (inputs.bins, inputs.n_bins, columns, y, weight, rows, aside)
+    trees, error = _boost(*data, max_leaves, MIN_LEAF, n_drawn, patience, rng, gains, prediction)
     return Boosted(base, trees, prediction, gains, rows, aside, error)
 
 
-@_jit
+@jit
 def _boost(
     bins: Bins,
     n_bins: Ints,
@@ -98,40 +94,36 @@ def _boost(
     aside: Rows,
     max_leaves: int,
     min_leaf: float,
-    penalty: float,
-    rate: float,
-    row_share: float,
     n_drawn: int,
-    most_trees: int,
     patience: int,
     rng: np.random.Generator,
     gains: Floats,
     prediction: Floats,
 ) -> tuple[Forest, float]:
     """Return the trees and their error; add up their gains, and turn the base prediction into theirs."""
-    size, n_columns = most_trees * (2 * max_leaves - 1), int(columns.max()) + 1
+    size, n_columns = MOST_TREES * (2 * max_leaves - 1), int(columns.max()) + 1
     forest = Forest(
         np.zeros(size, np.int32),
         np.zeros(size, np.int32),
         np.zeros(size, np.int32),
         np.zeros(size),
-        np.zeros(most_trees + 1, np.int32),
-        np.zeros(most_trees, np.int32),
+        np.zeros(MOST_TREES + 1, np.int32),
+        np.zeros(MOST_TREES, np.int32),
     )
     features = np.arange(n_bins.size).astype(np.int32)
     leaves = np.empty(y.size, np.int32)
     left, now = y - prediction, prediction.copy()
     best_error, n_best, n_trees = np.inf, 0, 0
-    while n_trees < most_trees and n_trees < n_best + patience:
-        seen = rows[rng.random(rows.size) < row_share].astype(np.int32)
+    while n_trees < MOST_TREES and n_trees < n_best + patience:
+        seen = rows[rng.random(rows.size) < ROW_SHARE].astype(np.int32)
         if n_drawn < n_columns:
             is_drawn = np.zeros(n_columns, np.bool_)
             is_drawn[np.argsort(rng.random(n_columns))[:n_drawn]] = True
             features = np.flatnonzero(is_drawn[columns]).astype(np.int32)
-        tree = grow(bins, n_bins, seen, left, weight, features, max_leaves, min_leaf, penalty)
+        tree = grow(bins, n_bins, seen, left, weight, features, max_leaves, min_leaf, PENALTY)
         leaf_of(tree, bins, leaves)
         for r in range(y.size):
-            now[r] += rate * tree.value[leaves[r]]
+            now[r] += RATE * tree.value[leaves[r]]
             left[r] = y[r] - now[r]
         _append(forest, n_trees, tree)
         _add_gains(tree, gains)
@@ -156,7 +148,7 @@ def _boost(
     return kept, best_error
 
 
-@_jit
+@jit
 def _append(forest: Forest, n_trees: int, tree: Tree) -> None:
     """Write a tree behind those before it."""
     root, most = forest.root[n_trees], np.iinfo(np.int32).max
@@ -174,8 +166,8 @@ def _append(forest: Forest, n_trees: int, tree: Tree) -> None:
     forest.depth[n_trees] = depth.max()
 
 
-@_jit
-def _add_predictions(forest: Forest, bins: Bins, rate: float, out: Floats) -> None:
+@jit
+def _add_predictions(forest: Forest, bins: Bins, out: Floats) -> None:
     """Add what the trees predict for each row, tree by tree; a block of rows goes down together, one step at a time."""
     some = np.zeros((bins.shape[0], _BLOCK), bins.dtype)
     nodes = np.empty(_BLOCK, np.int32)
@@ -189,10 +181,10 @@ def _add_predictions(forest: Forest, bins: Bins, rate: float, out: Floats) -> No
                     node = nodes[i]
                     nodes[i] = forest.left[node] + (some[forest.feature[node], i] > forest.threshold[node])
             for i in range(n):
-                out[first + i] += rate * forest.value[nodes[i]]
+                out[first + i] += RATE * forest.value[nodes[i]]
 
 
-@_jit
+@jit
 def _add_gains(tree: Tree, gains: Floats) -> None:
     """Add each split's gain where it cuts."""
     for node in range(tree.feature.size):

@@ -21,7 +21,8 @@ MAX_CUTOFFS: Final = 254
 #: A split must lower the squared error by this share of the whole to be worth a gate.
 _MIN_GAIN: Final = 1e-9
 
-_jit: Any = njit(nogil=True, cache=True, error_model="numpy")
+#: Compiled without the interpreter's lock, and kept for the next run.
+jit: Any = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class Tree(NamedTuple):
@@ -36,7 +37,7 @@ class Tree(NamedTuple):
     weight: Floats
 
 
-@_jit
+@jit
 def _histogram(bins: Bins, rows: Ints, target: Floats, weight: Floats, features: Ints, out: Floats) -> None:
     """Add up weights and weighted targets by feature and bin, ``(n_features, n_bins, 2)``."""
     out[:] = 0.0
@@ -48,7 +49,7 @@ def _histogram(bins: Bins, rows: Ints, target: Floats, weight: Floats, features:
             out[k, b, 1] += weight[r] * target[r]
 
 
-@_jit
+@jit
 def _best_split(histogram: Floats, n_bins: Ints, features: Ints, min_weight: float, penalty: float) -> Any:
     """Return gain, feature and bin of the best split of a node; gain 0 where there is none."""
     best_gain, best_feature, best_bin = 0.0, -1, -1
@@ -72,7 +73,7 @@ def _best_split(histogram: Floats, n_bins: Ints, features: Ints, min_weight: flo
     return best_gain, best_feature, best_bin
 
 
-@_jit
+@jit
 def grow(
     bins: Bins,
     n_bins: Ints,
@@ -159,7 +160,7 @@ def grow(
     )
 
 
-@_jit
+@jit
 def leaf_of(tree: Tree, bins: Bins, out: Ints) -> None:
     """Write the leaf that each row falls into."""
     for r in range(bins.shape[1]):
