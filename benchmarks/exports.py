@@ -1,0 +1,277 @@
+"""Exported models beside LightGBM exported by m2cgen: size, compile time, speed, rows that differ from `predict`.
+
+    python benchmarks/exports.py [--rows 10000000] [--skip-sql]
+
+A model of 100 conditions (25 rules of four) and LightGBM with its defaults, over the same twenty columns, in one run,
+on one thread. C is compiled by the machine's own compiler with -O2. The SQL part writes a Parquet file of `rows` rows
+and lets DuckDB and `dln predict` go over it, each with the threads it takes by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import m2cgen
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from lightgbm import LGBMRegressor
+from measure import machine
+from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
+
+from dln import DLNRegressor
+from dln._circuit import Above, Circuit, Column, Gate, Rule, on_grid
+from dln._cone import without_dead
+from dln._operations import circuit_cost
+from dln._saving import training_facts
+from dln.export.runners._engines import c_compiler, node
+from dln.export.runners._verilog import synthesise
+
+N_RULES, N_CONDITIONS = 25, 4
+N_TIMED = 20_000
+REPEATS = 20
+CORTEX_M0 = ("-std=c99", "-Os", "-mcpu=cortex-m0", "-mthumb", "-ffreestanding")
+
+_TIMER = """
+#include <stdio.h>
+#include <time.h>
+#include <stdlib.h>
+int main(void) {
+  static double rows[%(n_rows)d * %(n_columns)d];
+  static double out[%(n_rows)d];
+  struct timespec a, b;
+  if (fread(rows, sizeof(double), %(n_rows)d * %(n_columns)d, stdin) == 0) { return 1; }
+  double best = 1e9;
+  for (int repeat = 0; repeat < %(repeats)d; repeat++) {
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+    for (int i = 0; i < %(n_rows)d; i++) { const double *x = rows + i * %(n_columns)d; %(call)s }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+    double took = (b.tv_sec - a.tv_sec) + 1e-9 * (b.tv_nsec - a.tv_nsec);
+    if (took < best) { best = took; }
+  }
+  fprintf(stderr, "%%.9g", best / %(n_rows)d * 1e9);
+  fwrite(out, sizeof(double), %(n_rows)d, stdout);
+  return 0;
+}
+"""
+
+
+def circuit_of_a_hundred_conditions(seed: int = 0) -> Circuit:
+    """Return rules of four conditions each, over ten cut-offs of every column."""
+    rng = np.random.default_rng(seed)
+    literals = [Above(j, cut) for j in range(N_COLUMNS) for cut in np.linspace(0.05, 0.95, 10).round(2).tolist()]
+    gates: list[Gate] = []
+    rules: list[Rule] = []
+    for _ in range(N_RULES):
+        node_number, *others = rng.choice(len(literals), N_CONDITIONS, replace=False).tolist()
+        for other in others:
+            gates.append(Gate(int(rng.choice([1, 2, 4, 7, 11, 13])), node_number, other))
+            node_number = len(literals) + len(gates) - 1
+        rules.append(Rule(node_number, on_grid(float(rng.normal()), 3)))
+    columns = tuple(Column(f"x{j}") for j in range(N_COLUMNS))
+    return without_dead(Circuit(columns, tuple(literals), tuple(gates), tuple(rules), on_grid(14.4, 3), 3))
+
+
+def model_of(circuit: Circuit) -> DLNRegressor:
+    """Return a model of a circuit, as if it had been fitted."""
+    model = DLNRegressor()
+    model.circuit_, model.target_name_ = circuit, "y"
+    model.n_features_in_ = len(circuit.columns)
+    model.feature_names_in_ = np.array([column.name for column in circuit.columns], dtype=object)
+    model.n_iter_, model.history_, model.training_facts_ = 0, {}, training_facts(1, 1, np.zeros(1))
+    return model
+
+
+def run(*command: Any, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a command that must succeed."""
+    return subprocess.run([str(word) for word in command], input=stdin, capture_output=True, check=True)  # noqa: S603
+
+
+def compile_and_time(
+    folder: Path, name: str, text: str, call: str, X: np.ndarray
+) -> tuple[int, float, float, np.ndarray]:
+    """Return the object's bytes, the seconds to compile it, nanoseconds for a row, and the predictions."""
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    start = time.perf_counter()
+    run(*c_compiler(), "-std=gnu99", "-O2", "-c", source, "-o", folder / f"{name}.o")
+    took = time.perf_counter() - start
+    size = sum(map(int, run("size", folder / f"{name}.o").stdout.splitlines()[1].split()[:3]))
+    main = _TIMER % {"n_rows": len(X), "n_columns": X.shape[1], "call": call, "repeats": REPEATS}
+    header = f'#define DLN_HEADER\n#include "{name}.c"\n' if name == "dln" else "double score(double *input);\n"
+    (folder / f"{name}_main.c").write_text(header + main)
+    program = folder / name
+    run(*c_compiler(), "-std=gnu99", "-O2", folder / f"{name}_main.c", folder / f"{name}.o", "-o", program, "-lm")
+    done = run(program, stdin=X.astype(np.float64).tobytes())
+    return size, took, float(done.stderr), np.frombuffer(done.stdout, dtype=np.float64)
+
+
+def time_script(command: Sequence[Any], text: str, suffix: str, driver: str, X: np.ndarray, folder: Path) -> float:
+    """Return the microseconds that a script's own clock measures for a row."""
+    (folder / f"exported{suffix}").write_text(text)
+    (folder / f"driver{suffix}").write_text(driver)
+    np.savetxt(folder / "rows.csv", X[:2000], delimiter=",", fmt="%.17g")
+    done = subprocess.run(  # noqa: S603
+        [*map(str, command), str(folder / f"driver{suffix}")], cwd=folder, capture_output=True, check=True
+    )
+    return float(done.stdout)
+
+
+JS_DRIVER = """
+import { readFileSync } from "node:fs";
+%(load)s
+const lines = readFileSync("rows.csv", "utf8").trim().split("\\n");
+const rows = lines.map((line) => line.split(",").map(Number)).map(%(row)s);
+let best = 1e9;
+for (let repeat = 0; repeat < 30; repeat++) {
+  const start = process.hrtime.bigint();
+  for (const row of rows) %(call)s;
+  best = Math.min(best, Number(process.hrtime.bigint() - start) / 1e3 / rows.length);
+}
+console.log(best);
+"""
+PYTHON_DRIVER = """
+import time
+%(load)s
+rows = [%(row)s for line in open("rows.csv") for row in [list(map(float, line.split(",")))]]
+best = 1e9
+for repeat in range(5):
+    start = time.perf_counter()
+    for row in rows:
+        %(call)s
+    best = min(best, (time.perf_counter() - start) / len(rows) * 1e6)
+print(best)
+"""
+
+
+def compare_programs(model: DLNRegressor, other: LGBMRegressor, X: np.ndarray, folder: Path) -> None:
+    """Print sizes and times of the exported programs, and how many rows differ."""
+    circuit = model.circuit_
+    names = [column.name for column in circuit.columns]
+    used = {literal.column for literal in circuit.literals}
+    filled = " ".join(f"row.{name} = x[{j}];" for j, name in enumerate(names) if j in used)
+    call = f"dln_row row; {filled} out[i] = dln_predict(&row);"
+    ours = compile_and_time(folder, "dln", model.to_c(name="dln"), call, X)
+    theirs = compile_and_time(folder, "lightgbm", m2cgen.export_to_c(other), "out[i] = score((double *)x);", X)
+    wrong = [int((ours[3] != circuit.evaluate(list(X.T))).sum()), int((theirs[3] != other.predict(X)).sum())]
+    print(f"\n{'C, -O2':28}{'dln':>12}{'LightGBM, m2cgen':>20}{'ratio':>10}")
+    sources = len(model.to_c(name="dln")), (folder / "lightgbm.c").stat().st_size
+    print(f"{'source, bytes':28}{sources[0]:>12,}{sources[1]:>20,}{sources[1] / sources[0]:>10.1f}")
+    print(f"{'object, bytes':28}{ours[0]:>12,}{theirs[0]:>20,}{theirs[0] / ours[0]:>10.1f}  (asked: 20)")
+    print(f"{'compile, s':28}{ours[1]:>12.3f}{theirs[1]:>20.3f}{theirs[1] / ours[1]:>10.1f}")
+    print(f"{'one row, ns':28}{ours[2]:>12.1f}{theirs[2]:>20.1f}{theirs[2] / ours[2]:>10.1f}  (asked: 10)")
+    print(f"{'rows that differ':28}{wrong[0]:>12,}{wrong[1]:>20,}   of {len(X):,}")
+    entries = ", ".join(f'"{name}": row[{j}]' for j, name in enumerate(names))
+    python = [
+        time_script([sys.executable, "-I"], model.to_python(), ".py", PYTHON_DRIVER % {
+            "load": 'import runpy; predict = runpy.run_path("exported.py")["predict"]', "row": f"{{{entries}}}",
+            "call": "predict(row)"}, X, folder),
+        time_script([sys.executable, "-I"], m2cgen.export_to_python(other), ".py", PYTHON_DRIVER % {
+            "load": 'import runpy; score = runpy.run_path("exported.py")["score"]', "row": "row", "call": "score(row)"},
+            X, folder),
+    ]  # fmt: skip
+    script = [
+        time_script([node()], model.to_javascript(), ".mjs", JS_DRIVER % {
+            "load": 'import { predict } from "./exported.mjs";', "row": f"(row) => ({{{entries}}})",
+            "call": "predict(row)"}, X, folder),
+        time_script([node()], m2cgen.export_to_javascript(other) + "\nexport { score };\n", ".mjs", JS_DRIVER % {
+            "load": 'import { score } from "./exported.mjs";', "row": "(row) => row", "call": "score(row)"}, X, folder),
+    ]  # fmt: skip
+    print(f"{'Python, one row, µs':28}{python[0]:>12.1f}{python[1]:>20.1f}{python[1] / python[0]:>10.1f}")
+    print(f"{'JavaScript, one row, µs':28}{script[0]:>12.2f}{script[1]:>20.2f}{script[1] / script[0]:>10.1f}")
+    targets = ("python", "javascript", "sql", "onnx", "excel", "verilog")
+    sizes = {name: len(getattr(model, f"to_{name}")()) for name in targets}
+    print("bytes: " + ", ".join(f"{name} {size:,}" for name, size in sizes.items()))
+
+
+def measure_cortex_m0(model: DLNRegressor, folder: Path) -> None:
+    """Print what the variant without floating point takes on a Cortex-M0."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        print("\nCortex-M0: not measured, that needs arm-none-eabi-gcc")
+        return
+    (folder / "whole.c").write_text(model.to_c(integers=True, name="whole"))
+    run("arm-none-eabi-gcc", *CORTEX_M0, "-c", folder / "whole.c", "-o", folder / "whole.o")
+    text, data, bss = run("arm-none-eabi-size", folder / "whole.o").stdout.splitlines()[1].split()[:3]
+    took = f"{int(text):,} bytes of code, {int(data) + int(bss)} of data"
+    print(f"\nCortex-M0, whole numbers, -Os: {took}  (asked: under 8,192)")
+
+
+def measure_verilog(model: DLNRegressor) -> None:
+    """Print cells and depth after synthesis beside the paper's count of operations."""
+    paper, select = circuit_cost(model.circuit_, "paper"), circuit_cost(model.circuit_, "select")
+    print(f"\nthe circuit's operations in the paper's count: {int(paper)} (select: {int(select)})")
+    print(f"{'Verilog after Yosys':28}{'cells':>12}{'depth':>10}")
+    for latency in (0, 2, 4, 8):
+        found = synthesise(model.to_verilog(latency=latency))
+        print(f"{f'latency {latency}':28}{found.cells:>12,}{found.depth:>10}")
+    print(
+        "The paper prices arithmetic on 16-bit floating-point numbers. Here cut-offs and weights are constants, weights"
+    )
+    print("are chosen and not multiplied, and sums are of whole numbers, which need no exponents to be aligned.")
+
+
+def compare_sql(model: DLNRegressor, folder: Path, n_rows: int) -> None:
+    """Print how long DuckDB and `dln predict` take for the same Parquet file."""
+    import duckdb
+
+    model.save(folder / "model.dln")
+    rng = np.random.default_rng(2)
+    names = [column.name for column in model.circuit_.columns]
+    schema = pa.schema([(name, pa.float32()) for name in names])
+    file = folder / "rows.parquet"
+    with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
+        for start in range(0, n_rows, 1_000_000):
+            n = min(1_000_000, n_rows - start)
+            writer.write_table(
+                pa.table([rng.uniform(size=n).astype(np.float32) for _ in names], schema=schema), 250_000
+            )
+    times: dict[str, list[float]] = {"dln predict": [], "DuckDB": []}
+    statement = model.to_sql("duckdb", table=f"read_parquet('{file}')")
+    answers = folder / "duckdb.parquet"
+    for _ in range(3):
+        start = time.perf_counter()
+        duckdb.sql(f"COPY (SELECT prediction FROM ({statement})) TO '{answers}'")  # noqa: S608 (our own statement)
+        times["DuckDB"].append(time.perf_counter() - start)
+        start = time.perf_counter()
+        command = [sys.executable, "-m", "dln.cli", "predict", folder / "model.dln", file, "-o", folder / "dln.parquet"]
+        run(*command, "--force", "-q")
+        times["dln predict"].append(time.perf_counter() - start)
+    ours, theirs = (pq.read_table(path)["prediction"].to_numpy() for path in (folder / "dln.parquet", answers))
+    mine, other = min(times["dln predict"]), min(times["DuckDB"])
+    wrong = int((np.sort(ours) != np.sort(theirs)).sum())
+    print(f"\n{n_rows:,} rows of Parquet: dln predict {mine:.1f} s, DuckDB {other:.1f} s; {wrong:,} predictions differ")
+    print(f"DuckDB takes {other / mine:.1f} times as long  (asked: at most 10)")
+
+
+def main() -> None:
+    """Measure everything in one run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--skip-sql", action="store_true")
+    arguments = parser.parse_args()
+    print(machine())
+    model = model_of(circuit_of_a_hundred_conditions())
+    X, y = table(TRAINING_ROWS, seed=0)
+    other = LGBMRegressor(n_jobs=1, verbose=-1).fit(X, y)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        compare_programs(model, other, table(N_TIMED, seed=1)[0].astype(np.float64), folder)
+        measure_cortex_m0(model, folder)
+        measure_verilog(model)
+        if not arguments.skip_sql:
+            compare_sql(model, folder, arguments.rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""The one form that every writer reads: each rule as an expression of tests, small enough to print.
+
+A circuit is a graph whose gates may be shared and nested without limit; languages have neither. Here a rule is a tree
+of "all of", "any of" and "exactly one of two" over checks of columns. What several rules share, and what would make a
+tree too large, is a *part* of its own that later trees name, so the form is never much larger than the circuit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from dln._builder import CircuitBuilder, Signal, add_circuit
+from dln._circuit import Circuit, Column, Gate, Literal
+from dln._gates import GATES
+from dln._words import name_text, node_text, weight_text
+
+#: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
+#: 8192 characters, and a person reads no further.
+MAX_LEAVES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A literal holds, or does not where it is `negated`: that includes a missing value."""
+
+    literal: Literal
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An earlier part holds, or does not."""
+
+    number: int
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every one of these holds."""
+
+    of: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of these holds."""
+
+    of: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differ:
+    """Exactly one of the two holds; both or neither where `negated`."""
+
+    a: Expression
+    b: Expression
+    negated: bool = False
+
+
+Expression: TypeAlias = bool | Check | Part | AllOf | AnyOf | Differ
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A rule: what it says, and its weight as a whole number of steps of the grid."""
+
+    expression: Expression
+    steps: int
+    weight: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A circuit as writers read it: ``prediction = (intercept + Σ steps of the rules that fire) / 10**decimals``."""
+
+    circuit: Circuit
+    target: str
+    used: tuple[int, ...]
+    """The columns that rules read, ascending."""
+    parts: tuple[Expression, ...]
+    rules: tuple[Term, ...]
+    intercept: int
+    decimals: int
+
+    @property
+    def columns(self) -> list[tuple[int, Column]]:
+        """The columns that rules read, with their places in the table."""
+        return [(j, self.circuit.columns[j]) for j in self.used]
+
+    @property
+    def scale(self) -> float:
+        """What the sum is divided by, or multiplied by where `decimals` is negative: the very float of `evaluate`."""
+        return float(10.0 ** abs(self.decimals))
+
+    @property
+    def bound(self) -> int:
+        """No sum on the way is larger than this, in either direction."""
+        return abs(self.intercept) + sum(abs(rule.steps) for rule in self.rules)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """AllOf expressions: parts first, then rules."""
+        return (*self.parts, *(rule.expression for rule in self.rules))
+
+    def literals(self) -> list[Literal]:
+        """Return the literals that the expressions test, each once, by column."""
+        found = {check.literal for expression in self.expressions for check in checks(expression)}
+        return sorted(found, key=lambda literal: (literal.column, str(type(literal)), _order(literal)))
+
+    def title(self) -> str:
+        """Return the formula's first line in words: the target and where it starts."""
+        return f"{name_text(self.target)} = {weight_text(self.circuit.intercept, self.decimals)} + the rules that fire"
+
+
+def lower(circuit: Circuit, target: str = "prediction") -> Form:
+    """Return the form of a circuit.
+
+    >>> from dln._circuit import Above, IsIn, Rule
+    >>> columns = (Column("bmi"), Column("smoker", ("no", "yes")))
+    >>> circuit = Circuit(columns, (Above(0, 30.0), IsIn(1, (1,))), (Gate(14, 0, 1),), (Rule(2, 2.5),), 8.0, 1)
+    >>> form = lower(circuit)
+    >>> form.rules[0].text, form.rules[0].steps
+    ('not bmi > 30 or smoker ≠ "yes"', 25)
+    >>> form.rules[0].expression.of[0]
+    Check(literal=Above(column=0, cutoff=30.0), negated=True)
+    """
+    builder = CircuitBuilder(circuit.columns)
+    lowering = _Lowering(builder, add_circuit(builder, circuit))
+    expressions = [lowering.expression(signal) for signal in lowering.roots]
+    terms = tuple(
+        Term(expression, circuit.grid(rule.weight), rule.weight, node_text(circuit, rule.node))
+        for rule, expression in zip(circuit.rules, expressions, strict=True)
+    )
+    used = {check.literal.column for expression in (*lowering.parts, *expressions) for check in checks(expression)}
+    return Form(
+        circuit=circuit,
+        target=target,
+        used=tuple(sorted(used)),
+        parts=tuple(lowering.parts),
+        rules=terms,
+        intercept=circuit.grid(circuit.intercept),
+        decimals=circuit.decimals,
+    )
+
+
+def leaves(expression: Expression) -> Iterator[bool | Check | Part]:
+    """Yield what an expression is made of, from left to right."""
+    match expression:
+        case AllOf(of) | AnyOf(of):
+            for inner in of:
+                yield from leaves(inner)
+        case Differ(a, b):
+            yield from leaves(a)
+            yield from leaves(b)
+        case _:
+            yield expression
+
+
+def checks(expression: Expression) -> list[Check]:
+    """Return the checks of an expression."""
+    return [leaf for leaf in leaves(expression) if isinstance(leaf, Check)]
+
+
+def negate(expression: Expression) -> Expression:
+    """Return what holds exactly where this does not."""
+    match expression:
+        case bool():
+            return not expression
+        case Check(literal, negated):
+            return Check(literal, not negated)
+        case Part(number, negated):
+            return Part(number, not negated)
+        case AllOf(of):
+            return AnyOf(tuple(map(negate, of)))
+        case AnyOf(of):
+            return AllOf(tuple(map(negate, of)))
+        case Differ(a, b, negated):
+            return Differ(a, b, not negated)
+
+
+class _Lowering:
+    """Turns the nodes of a builder into expressions, inputs first; shared nodes become parts as they are met."""
+
+    def __init__(self, builder: CircuitBuilder, roots: list[Signal]) -> None:
+        self.builder, self.roots = builder, roots
+        self.parts: list[Expression] = []
+        self._known: dict[int, Expression] = {}
+        uses = _uses(builder, roots)
+        for node in sorted(uses):  # inputs have lower numbers than the gates that read them
+            self._known[node] = self._shared(self._node(node), is_shared=uses[node] > 1)
+
+    def expression(self, signal: Signal) -> Expression:
+        """Return the expression of a signal."""
+        if signal.node < 0:
+            return signal.negated
+        known = self._known[signal.node]
+        return negate(known) if signal.negated else known
+
+    def _node(self, node: int) -> Expression:
+        content = self.builder.inside(node)
+        if not isinstance(content, Gate):
+            return Check(content)
+        a, b = self._known[content.a], self._known[content.b]
+        while _size(a) + _size(b) > MAX_LEAVES:
+            if _size(a) >= _size(b):
+                a = self._shared(a, is_shared=True)
+            else:
+                b = self._shared(b, is_shared=True)
+        return _gate(content.kind, a, b)
+
+    def _shared(self, expression: Expression, *, is_shared: bool) -> Expression:
+        """Return a name for the expression if it is shared; a test is as short as a name."""
+        if not is_shared or isinstance(expression, (bool, Check, Part)):
+            return expression
+        self.parts.append(expression)
+        return Part(len(self.parts) - 1)
+
+
+def _gate(kind: int, a: Expression, b: Expression) -> Expression:
+    """Return a gate that depends on both of its inputs, as all the builder's gates do."""
+    t00, t01, t10, t11 = GATES[kind].truth
+    ones = t00 + t01 + t10 + t11
+    if ones == 1:
+        return _joined(AllOf, a if t10 | t11 else negate(a), b if t01 | t11 else negate(b))
+    if ones == 3:  # noqa: PLR2004 (three of the four cases)
+        return _joined(AnyOf, a if t10 & t11 else negate(a), b if t01 & t11 else negate(b))
+    return Differ(a, b, negated=bool(t00))
+
+
+def _joined(kind: type[AllOf | AnyOf], a: Expression, b: Expression) -> Expression:
+    flat = [inner for side in (a, b) for inner in (side.of if isinstance(side, kind) else (side,))]
+    kept = tuple(dict.fromkeys(flat))
+    return kind(kept) if len(kept) > 1 else kept[0]
+
+
+def _size(expression: Expression) -> int:
+    return sum(1 for _ in leaves(expression))
+
+
+def _uses(builder: CircuitBuilder, roots: list[Signal]) -> dict[int, int]:
+    """Return the nodes under the roots, and how often each is read."""
+    uses: dict[int, int] = {}
+    stack = [signal.node for signal in roots if signal.node >= 0]
+    while stack:
+        node = stack.pop()
+        uses[node] = uses.get(node, 0) + 1
+        content = builder.inside(node)
+        if uses[node] == 1 and isinstance(content, Gate):
+            stack += [content.a, content.b]
+    return uses
+
+
+def _order(literal: Literal) -> tuple[float, ...]:
+    cutoff = getattr(literal, "cutoff", None)
+    return (cutoff,) if cutoff is not None else tuple(getattr(literal, "codes", ()))

@@ -1,0 +1,196 @@
+"""The exports as methods of a fitted model, which has its circuit as ``circuit_``."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from dln._atomic import AnyPath, write_atomically
+from dln._circuit import Circuit, Values
+from dln._errors import ExportError, NotVerifiedWarning
+from dln.export._form import Form, lower
+from dln.export._targets import TARGETS, Target, find_target, run_and_compare, written_options
+from dln.export._verify import Verification
+from dln.export.runners._engines import EngineMissing
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file that a model was written to, and how it was compared with the model: None if it was not."""
+
+    path: Path
+    format: str
+    verification: Verification | None
+    note: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.path.stat().st_size} bytes of {self.format}, {self.note}"
+
+
+class ExportableModel:
+    """The exports of a model: ``export`` writes and verifies a file, ``to_…`` returns the text."""
+
+    circuit_: Circuit
+    _values: Callable[[Any], Sequence[Values]]
+
+    def export(
+        self,
+        path: AnyPath,
+        format: str | None = None,  # noqa: A002 (what it is called everywhere)
+        *,
+        dialect: str | None = None,
+        verify: bool = True,
+        **options: Any,
+    ) -> Export:
+        """Write the model as C, SQL, JavaScript, Python, ONNX, Verilog or an Excel workbook.
+
+        Before the file is handed over it is run by the real engine, on rows that visit every cut-off and its
+        neighbours, every category, missing, unknown and odd values, and compared with the model bit for bit. Where no
+        engine is installed, a `NotVerifiedWarning` says so.
+
+        Parameters
+        ----------
+        path : path
+            The file; its ending chooses the format: .c, .sql, .js, .mjs, .py, .onnx, .v or .xlsx.
+        format : str, optional
+            "c", "sql", "javascript", "python", "onnx", "verilog" or "excel", whatever the ending.
+        dialect : str, optional
+            Of SQL: "duckdb" (default), "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "tsql" …
+        verify : bool, default=True
+            Whether to run and compare it.
+        **options
+            What the format's own method takes: ``integers=True`` for C, ``table="houses"`` for SQL, ``latency=3`` for
+            Verilog.
+
+        Returns
+        -------
+        Export
+            The path, and how it was verified.
+
+        """
+        target = find_target(Path(path), format)
+        if dialect is not None:
+            if target.name != "sql":
+                message = f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
+                raise ExportError(message)
+            options["dialect"] = dialect
+        form = self._form()
+        try:
+            inspect.signature(getattr(type(self), f"to_{target.name}")).bind(self, **options)
+        except TypeError as error:
+            message = f"to_{target.name} takes other options: {error}"
+            raise ExportError(message) from None
+        data = target.write(form, **options)
+        verification, note = None, "not verified"
+        if verify:
+            verification, note = _verified(Path(path), data, form, target, options)
+        write_atomically(path, data)
+        return Export(Path(path), target.name, verification, note)
+
+    def verify(
+        self,
+        path: AnyPath,
+        X: Any = None,
+        *,
+        format: str | None = None,  # noqa: A002 (what it is called everywhere)
+        dialect: str | None = None,
+    ) -> Verification:
+        """Run an exported file and compare it with this model, bit for bit; raise `VerificationError` if it differs.
+
+        The file is run on the rows of X, and on rows that visit every cut-off and its neighbours, every category, the
+        missing, the unknown and odd values. How it was exported, the file says itself; `format` and `dialect` say it
+        where it does not.
+        """
+        target = find_target(Path(path), format)
+        options = {**written_options(Path(path), target), **({} if dialect is None else {"dialect": dialect})}
+        try:
+            return run_and_compare(Path(path), self._form(), target, options, None if X is None else self._values(X))
+        except EngineMissing as missing:
+            message = f"{Path(path).name} cannot be run here: that needs {missing}"
+            raise ExportError(message) from None
+
+    def to_c(self, *, integers: bool = False, name: str | None = None) -> str:
+        """Return one C99 file that is header and source in one and needs nothing but ``stdint.h``.
+
+        `integers` keeps all of it in whole numbers, for machines without floating point: inputs are scaled as the file
+        says. `name` begins every name in the file; the target's if it is not given.
+        """
+        return _text("c", self._form(), integers=integers, name=name)
+
+    def to_sql(self, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
+        """Return a SELECT of all columns of `table` and ``prediction``; `contributions` adds a column per rule.
+
+        Dialects: "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "databricks", "tsql",
+        "athena". Needs the extra ``export``.
+        """
+        return _text("sql", self._form(), dialect=dialect, table=table, contributions=contributions)
+
+    def to_javascript(self) -> str:
+        """Return an ES module with ``predict(row)`` and ``explain(row)``; a row is an object by column name."""
+        return _text("javascript", self._form())
+
+    def to_python(self) -> str:
+        """Return a Python module with ``predict(row)`` and ``predict_rows(rows)``; a row is a dict by column name."""
+        return _text("python", self._form())
+
+    def to_onnx(self) -> bytes:
+        """Return an ONNX file: one input per column by name, ``prediction`` out, in double. Needs ``dln[export]``."""
+        return _data("onnx", self._form())
+
+    def to_excel(self, path: AnyPath | None = None) -> bytes:
+        """Return a workbook with live formulas, and write it to `path` if one is given. Needs ``dln[export]``."""
+        data = _data("excel", self._form())
+        if path is not None:
+            write_atomically(path, data)
+        return data
+
+    def to_verilog(self, *, latency: int = 0, name: str | None = None) -> str:
+        """Return a synthesisable module: fixed-point inputs with a stated scale, category codes, missing bits.
+
+        With a `latency` it has registers: a result comes so many clock cycles after its inputs, one each cycle.
+        """
+        return _text("verilog", self._form(), latency=latency, name=name)
+
+    def to_verilog_testbench(self, X: Any = None, *, latency: int = 0, name: str | None = None) -> str:
+        """Return a test bench for the module of the same options, with the rows of X, or rows that visit every case."""
+        from dln.export._cases import cases
+        from dln.export._testbench import to_testbench
+
+        form = self._form()
+        values = cases(form) if X is None else self._values(X)
+        return to_testbench(form, values, latency=latency, name=name)
+
+    def _form(self) -> Form:
+        check_is_fitted(self, "circuit_")
+        return lower(self.circuit_, getattr(self, "target_name_", None) or "prediction")
+
+
+def _text(target: str, form: Form, **options: Any) -> str:
+    return _data(target, form, **options).decode()
+
+
+def _data(target: str, form: Form, **options: Any) -> bytes:
+    return TARGETS[target].write(form, **options)
+
+
+def _verified(
+    path: Path, data: bytes, form: Form, target: Target, options: dict[str, Any]
+) -> tuple[Verification | None, str]:
+    """Return how the file compares with the model, and a sentence; warn where nothing here can run it."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="dln-") as folder:
+            trial = Path(folder) / path.name
+            trial.write_bytes(data)
+            found = run_and_compare(trial, form, target, options)
+    except EngineMissing as missing:
+        note = f"not verified: that needs {missing}"
+        warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
+        return None, note
+    return found, str(found)

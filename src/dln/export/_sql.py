@@ -1,0 +1,326 @@
+"""The model as one SQL statement: all columns of a table, and the prediction.
+
+Sums are of whole numbers, and NULL means missing. SQL's logic has three values, so a test that is negated is written
+out, ``(x IS NULL OR x <= 3)``: in "and" and "or" of what is left, unknown does what false does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dln._circuit import Above, IsIn
+from dln._errors import ExportError, MissingExtraError
+from dln._words import weight_text
+from dln.export._dialects import Dialect, find_dialect
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate
+from dln.export._kinds import category_kind, check_categories
+from dln.export._levels import part_levels
+from dln.export._names import identifiers
+from dln.export._text import check_names, comment_text
+from dln.export._titles import exported_by
+
+#: Rules that are added up in one go: SQLite takes expressions of a depth of 1000.
+_IN_A_SUM: Final = 100
+
+#: Conditions that a statement may repeat where parts cannot be named: a statement of megabytes helps nobody.
+_MOST_CONDITIONS: Final = 10_000
+
+
+def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
+    """Return a SELECT of all columns of the table and ``prediction``; `contributions` adds a column per rule.
+
+    `table` is what may stand behind FROM: a name, ``schema.name``, or a function such as ``read_parquet('*.parquet')``.
+    """
+    check_names(form, "SQL")
+    check_categories(form, "SQL")
+    if any(column.name == "" for _, column in form.columns):
+        message = "SQL has no columns without a name, but rules read one: name it and fit again"
+        raise ExportError(message)
+    how = find_dialect(dialect)
+    writer = _Writer(form, how, _sqlglot(), contributions=contributions)
+    statement = writer.statement(_table(table, how, writer.sqlglot))
+    facts = exported_by("sql", dialect=how.name, table=table, contributions=contributions)
+    lines = [f"/* {comment_text(form.title())}. */", f"/* {facts} */", statement.sql(how.sqlglot, pretty=True)]
+    text = "\n".join(lines) + "\n"
+    if how.limit is not None and len(text) > how.limit:
+        message = (
+            f"{how.name} takes statements of at most {how.limit} characters, but this model's has {len(text)}: "
+            "export a smaller model, for example model.prune(max_rules=...)"
+        )
+        raise ExportError(message)
+    return text
+
+
+def _sqlglot() -> Any:
+    try:
+        import sqlglot
+    except ImportError as error:
+        feature = "to_sql"
+        raise MissingExtraError(feature, "export", "sqlglot") from error
+    return sqlglot
+
+
+def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
+    """Return what stands behind FROM: parsed, so that it is one source and nothing else."""
+    try:
+        parsed = sqlglot.parse_one(f"SELECT * FROM {table}", read=dialect.sqlglot)  # noqa: S608 (parsed, not run)
+        source = parsed.args["from_"].this
+        alone = parsed.sql() == sqlglot.exp.select("*").from_(source).sql()
+    except (sqlglot.errors.SqlglotError, KeyError, AttributeError):
+        alone = False
+    if not alone:
+        message = f"table must be what may stand behind FROM, such as houses or sales.houses, got {table!r}"
+        raise ExportError(message)
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """Columns that are computed together, from the table and the stages before; with words for each."""
+
+    name: str
+    columns: list[tuple[str, Any, str]]
+
+
+class _Writer:
+    """Builds the statement as sqlglot's tree, which quotes names and texts as the dialect needs."""
+
+    def __init__(self, form: Form, dialect: Dialect, sqlglot: Any, *, contributions: bool) -> None:
+        self.form, self.dialect, self.sqlglot, self.contributions = form, dialect, sqlglot, contributions
+        self.exp = sqlglot.exp
+        taken = [column.name for column in form.circuit.columns]
+        words = identifiers([f"dln_{column.name}" for _, column in form.columns], taken)
+        self.inputs = dict(zip(form.used, words, strict=True))
+        self.parts = identifiers([f"dln_part{i + 1}" for i in range(len(form.parts))], [*taken, *words])
+        self.rules = identifiers([f"dln_rule{i + 1}" for i in range(len(form.rules))], [*taken, *words])
+
+    def statement(self, table: Any) -> Any:
+        """Return the whole statement."""
+        if self.dialect.star_except:
+            return self._with_stages(table)
+        self._check_size()
+        terms = [self._term(self._inlined(rule.expression), rule.steps) for rule in self.form.rules]
+        for term, rule in zip(terms, self.form.rules, strict=True):
+            term.add_comments([f" {_words(self.form, rule.weight, rule.text)} "])
+        return self.exp.select("*", *self._results(terms)).from_(table)
+
+    def _with_stages(self, table: Any) -> Any:
+        query, source, helpers = self.exp.select("*"), table, []
+        for stage in self._stages():
+            if not stage.columns:
+                continue
+            select = self.exp.select("*").from_(source)
+            for name, value, words in stage.columns:
+                aliased = self.exp.alias_(value, name, quoted=True)
+                if words:
+                    aliased.add_comments([f" {words} "])
+                select = select.select(aliased)
+                helpers.append(name)
+            query = query.with_(stage.name, as_=select)
+            source = self.exp.to_table(stage.name)
+        star = self.exp.Star()
+        if helpers:
+            star.set("except_", [self._name(name) for name in helpers])
+        query.set("expressions", [star])
+        terms = [self.exp.column(self._name(name)) for name in self.rules]
+        return query.select(*self._results(terms)).from_(source)
+
+    def _stages(self) -> Iterator[_Stage]:
+        """Yield inputs, parts level by level, and rules: a column may be read one stage after it was computed."""
+        yield _Stage("dln_inputs", [(self.inputs[j], self._raw(j), "") for j in self.form.used])
+        levels = part_levels(self.form.parts)
+        for level in range(1, max(levels, default=0) + 1):
+            chosen = [i for i, other in enumerate(levels) if other == level]
+            yield _Stage(
+                f"dln_parts{level}",
+                [(self.parts[i], self._case(self._condition(self.form.parts[i]), 1), "") for i in chosen],
+            )
+        columns = []
+        for name, rule in zip(self.rules, self.form.rules, strict=True):
+            term = self._term(rule.expression, rule.steps)
+            columns.append((name, term, _words(self.form, rule.weight, rule.text)))
+        yield _Stage("dln_rules", columns)
+
+    # --- numbers ------------------------------------------------------------------------------------------------------
+
+    def _results(self, terms: list[Any]) -> list[Any]:
+        """Return the prediction, and the rules' contributions where they are wanted."""
+        results = [self.exp.alias_(self._scaled(self._sum(terms)), "prediction", quoted=True)]
+        if self.contributions:
+            for i, term in enumerate(terms):
+                results.append(self.exp.alias_(self._scaled(term.copy()), f"rule_{i + 1}", quoted=True))
+        return results
+
+    def _sum(self, terms: list[Any]) -> Any:
+        """Return the sum in 64 bits, however small the terms."""
+        total = self._bigint(self.form.intercept)
+        for start in range(0, len(terms), _IN_A_SUM):
+            chunk = self._bigint(0) if start else total
+            for term in terms[start : start + _IN_A_SUM]:
+                chunk = self.exp.Add(this=chunk, expression=term)
+            total = self.exp.Add(this=total, expression=self.exp.Paren(this=chunk)) if start else chunk
+        return total
+
+    def _scaled(self, steps: Any) -> Any:
+        kind = self.exp.Div if self.form.decimals >= 0 else self.exp.Mul
+        options = {"typed": True, "safe": False} if self.form.decimals >= 0 else {}
+        return kind(this=self._double(steps), expression=self._number(self.form.scale), **options)
+
+    def _term(self, expression: Expression, steps: int) -> Any:
+        """Return the steps where a rule fires and 0 where it does not."""
+        if isinstance(expression, bool):
+            return self._whole(steps if expression else 0)
+        return self._case(self._condition(expression), steps)
+
+    def _case(self, condition: Any, steps: int) -> Any:
+        return self.exp.case().when(condition, self._whole(steps)).else_(self._whole(0))
+
+    def _bigint(self, steps: int) -> Any:
+        return self.exp.cast(self._whole(steps), "bigint")
+
+    def _whole(self, steps: int) -> Any:
+        literal = self.exp.Literal.number(str(abs(steps)))
+        return self.exp.Neg(this=literal) if steps < 0 else literal
+
+    def _double(self, value: Any) -> Any:
+        return self.exp.cast(value, "double")
+
+    def _number(self, number: float) -> Any:
+        """Return a number with an exponent: without one it would be a decimal number, compared in other ways."""
+        text = repr(float(abs(number)))
+        literal = self.exp.Literal.number(text if "e" in text else f"{text.removesuffix('.0')}e0")
+        return self.exp.Neg(this=literal) if number < 0 else literal
+
+    # --- conditions ---------------------------------------------------------------------------------------------------
+
+    def _condition(self, expression: Expression) -> Any:
+        """Return a condition that is true where the expression is, and false or unknown where it is not."""
+        match expression:
+            case bool():
+                return self._same(self._whole(1), self._whole(int(expression)))
+            case Check():
+                return self._check(expression)
+            case Part(number, negated):
+                return self._same(self.exp.column(self._name(self.parts[number])), self._whole(int(not negated)))
+            case AllOf(of):
+                return self.sqlglot.and_(*map(self._condition, of), copy=False)
+            case AnyOf(of):
+                return self.sqlglot.or_(*map(self._condition, of), copy=False)
+            case Differ(a, b, negated):
+                # Two numbers 0 or 1: neither is unknown.
+                left, right = (self._case(self._condition(side), 1) for side in (a, b))
+                return (self.exp.EQ if negated else self.exp.NEQ)(this=left, expression=right)
+
+    def _check(self, check: Check) -> Any:
+        value = self._input(check.literal.column)
+        match check.literal:
+            case Above(cutoff=cutoff):
+                kind = self.exp.LTE if check.negated else self.exp.GT
+                test = kind(this=value, expression=self._number(cutoff))
+            case IsIn(codes=codes):
+                test = self._is_in(check.literal.column, value, codes)
+                test = self.exp.Not(this=test) if check.negated else test
+            case _:
+                test = value.is_(self.exp.null())
+                return self.exp.Not(this=test) if check.negated else test
+        if not check.negated:
+            return test
+        return self.exp.Paren(this=self.exp.Or(this=value.copy().is_(self.exp.null()), expression=test))
+
+    def _is_in(self, j: int, value: Any, codes: Sequence[int]) -> Any:
+        column = self.form.circuit.columns[j]
+        categories = column.categories or ()
+        match category_kind(column, "SQL"):
+            case "number":
+                known = [self._number(float(categories[code])) for code in codes]
+            case "boolean":
+                known = [self.exp.true() if categories[code] else self.exp.false() for code in codes]
+            case _:
+                known = [self._text(str(categories[code])) for code in codes]
+        if len(known) == 1:
+            return self._same(value, known[0])
+        return self.exp.In(this=value, expressions=known)
+
+    def _same(self, a: Any, b: Any) -> Any:
+        return self.exp.EQ(this=a, expression=b)
+
+    # --- columns ------------------------------------------------------------------------------------------------------
+
+    def _input(self, j: int) -> Any:
+        return self.exp.column(self._name(self.inputs[j])) if self.dialect.star_except else self._raw(j)
+
+    def _raw(self, j: int) -> Any:
+        """Return a column as it is compared: numbers as double with NULL for NaN, text as bytes if need be."""
+        column = self.form.circuit.columns[j]
+        value = self.exp.column(self._name(column.name))
+        if column.categories is None or category_kind(column, "SQL") == "number":
+            return self._as_number(value)
+        if category_kind(column, "SQL") == "text" and self.dialect.folds_text:
+            return self._bytes(value)
+        return value
+
+    def _as_number(self, value: Any) -> Any:
+        if self.dialect.empty_is_missing:
+            return self._double(self.exp.Nullif(this=value, expression=self.exp.Literal.string("")))
+        if self.dialect.nan:
+            nan = self._double(self.exp.Literal.string("NaN"))
+            return self.exp.Nullif(this=self._double(value), expression=nan)
+        if self.dialect.nan_function:
+            number = self._double(value)
+            return self.exp.case().when(self.exp.IsNan(this=number), self.exp.null()).else_(number.copy())
+        return self._double(value)
+
+    def _text(self, text: str) -> Any:
+        literal = self.exp.Literal.string(text)
+        return (
+            self._bytes(self.exp.National(this=text) if self.dialect.name == "tsql" else literal)
+            if (self.dialect.folds_text)
+            else literal
+        )
+
+    def _bytes(self, value: Any) -> Any:
+        if self.dialect.name == "tsql":
+            value = self.exp.cast(value, "nvarchar(max)", dialect="tsql")
+            return self.exp.cast(value, "varbinary(max)", dialect="tsql")
+        return self.exp.cast(value, "binary", dialect="mysql")
+
+    def _name(self, name: str) -> Any:
+        return self.exp.to_identifier(name, quoted=True)
+
+    # --- parts, where they cannot have a column of their own ----------------------------------------------------------
+
+    def _inlined(self, expression: Expression) -> Expression:
+        match expression:
+            case Part(number, negated):
+                whole = self._inlined(self.form.parts[number])
+                return negate(whole) if negated else whole
+            case AllOf(of):
+                return AllOf(tuple(map(self._inlined, of)))
+            case AnyOf(of):
+                return AnyOf(tuple(map(self._inlined, of)))
+            case Differ(a, b, negated):
+                return Differ(self._inlined(a), self._inlined(b), negated)
+        return expression
+
+    def _check_size(self) -> None:
+        sizes: list[int] = []
+        for part in self.form.parts:
+            sizes.append(_size(part, sizes))
+        total = sum(_size(rule.expression, sizes) for rule in self.form.rules)
+        if total > _MOST_CONDITIONS:
+            message = (
+                f"{self.dialect.name} has no place for what rules share, and written out this model has {total} "
+                f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, or for duckdb or bigquery"
+            )
+            raise ExportError(message)
+
+
+def _size(expression: Expression, sizes: Sequence[int]) -> int:
+    """Return the conditions of an expression with all parts written out; `sizes` are those of the parts."""
+    return sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression))
+
+
+def _words(form: Form, weight: float, text: str) -> str:
+    return comment_text(f"{weight_text(weight, form.decimals)} where {text}")

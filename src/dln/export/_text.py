@@ -1,0 +1,90 @@
+"""Expressions as text, in any language that has and, or and not-equal; strings and comments that do no harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dln._errors import ExportError
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How a language writes what expressions are made of; a joined text is put in parentheses inside another."""
+
+    check: Callable[[Check], str]
+    part: Callable[[Part], str]
+    conjunction: str
+    disjunction: str
+    unequal: str
+    equal: str
+    true: str
+    false: str
+
+
+def expression_text(expression: Expression, language: Language) -> str:
+    """Return an expression in a language."""
+    return _text(expression, language).removeprefix("\0")
+
+
+def _text(expression: Expression, language: Language) -> str:
+    r"""Return the text; a joined one begins with ``\0``, so that whoever takes it in knows to set parentheses."""
+    match expression:
+        case bool():
+            return language.true if expression else language.false
+        case Check():
+            return language.check(expression)
+        case Part():
+            return language.part(expression)
+        case AllOf(of):
+            return "\0" + language.conjunction.join(_inner(inner, language) for inner in of)
+        case AnyOf(of):
+            return "\0" + language.disjunction.join(_inner(inner, language) for inner in of)
+        case Differ(a, b, negated):
+            sign = language.equal if negated else language.unequal
+            return f"\0{_inner(a, language, always=True)}{sign}{_inner(b, language, always=True)}"
+
+
+def _inner(expression: Expression, language: Language, *, always: bool = False) -> str:
+    text = _text(expression, language)
+    if text.startswith("\0"):
+        return f"({text[1:]})"
+    return f"({text})" if always and " " in text else text
+
+
+def json_string(text: str) -> str:
+    r"""Return a string for Python and JavaScript, in ASCII, that a web page's parser does not stumble over either.
+
+    >>> print(json_string('</script>"\n'), json_string("é"))
+    "\u003c/script>\"\n" "\u00e9"
+    """
+    return json.dumps(text).replace("<", "\\u003c")
+
+
+def comment_text(text: str) -> str:
+    """Return text that may stand in a comment of any of our languages, and inside a web page.
+
+    >>> comment_text("a */ b /* c </script> <!-- ??/")
+    'a * / b / * c < /script> < !-- ? ?/'
+    """
+    # A backslash would join lines in C, what cannot be printed might end one, two question marks spell another sign.
+    text = "".join(char if char.isprintable() else "?" for char in text).replace("\\", "|")
+    for ending in ("*/", "/*", "</", "<!", "??"):
+        while ending in text:
+            text = text.replace(ending, f"{ending[0]} {ending[1]}")
+    return text
+
+
+def check_names(form: Form, what: str) -> None:
+    """Raise `ExportError` if rows that name their columns could not be told what is meant."""
+    seen: set[str] = set()
+    for _, column in form.columns:
+        if column.name in seen:
+            message = (
+                f"{what} reads columns by name, but two columns that rules read are both named {column.name!r}: "
+                "rename one of them and fit again"
+            )
+            raise ExportError(message)
+        seen.add(column.name)

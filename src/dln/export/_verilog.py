@@ -1,0 +1,238 @@
+"""The model as a synthesisable Verilog module: thresholds inside, combinational or pipelined, sums of whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from dln._circuit import Above, Column, IsIn, IsMissing
+from dln._errors import ExportError
+from dln._words import category_text
+from dln.export._form import Check, Form
+from dln.export._levels import part_levels
+from dln.export._names import identifiers
+from dln.export._scaled import Scaled, scaled_columns
+from dln.export._text import Language, comment_text, expression_text, json_string
+from dln.export._titles import exported_by
+
+#: Bits of number inputs: the smallest that hold all cut-offs.
+SIZES: Final = (8, 16, 32, 64)
+
+#: More clock cycles than any chip would spend on this.
+MAX_LATENCY: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input: a column's value, None where no rule asks for it, and the bit that says that it is missing."""
+
+    column: Column
+    name: str
+    value: str | None
+    bits: int
+    scaled: Scaled | None
+    """Of a number column; a category column has codes, and its first free code stands for any other value."""
+
+    @property
+    def missing(self) -> str:
+        """The name of the bit."""
+        return f"{self.name}_missing"
+
+
+@dataclass(slots=True)
+class _Signal:
+    """Something computed: its width and sign, and the level of logic that it stands at; inputs are at level -1."""
+
+    declaration: str
+    level: int
+    text: str = ""
+    words: str = ""
+    delay: int = 0
+    """Registers behind it."""
+
+
+@dataclass(slots=True)
+class _Pipeline:
+    """Signals by name; who reads one at a later stage reads it through registers."""
+
+    cuts: list[int]
+    """Registers stand behind these levels, ascending; one level may have several."""
+    signals: dict[str, _Signal] = field(default_factory=dict)
+
+    def add(self, name: str, declaration: str, level: int, text: str, words: str = "") -> None:
+        self.signals[name] = _Signal(declaration, level, text, words)
+
+    def read(self, name: str, level: int) -> str:
+        """Return the name under which a signal is read at a level."""
+        signal = self.signals[name]
+        delay = sum(signal.level <= cut < level for cut in self.cuts)
+        signal.delay = max(signal.delay, delay)
+        return f"{name}_d{delay}" if delay else name
+
+    def lines(self) -> list[str]:
+        """Return all that is computed, and the registers."""
+        lines = []
+        for name, signal in self.signals.items():
+            if signal.words:
+                lines.append(f"  // {signal.words}")
+            if signal.text:
+                lines.append(f"  wire {signal.declaration}{name} = {signal.text};")
+            for delay in range(1, signal.delay + 1):
+                before = f"{name}_d{delay - 1}" if delay > 1 else name
+                lines.append(f"  reg {signal.declaration}{name}_d{delay};")
+                lines.append(f"  always @(posedge clk) {name}_d{delay} <= {before};")
+        return lines
+
+
+def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
+    """Return the module; with a `latency`, the result comes so many clock cycles after its inputs, one each cycle."""
+    if not 0 <= latency <= MAX_LATENCY:
+        message = f"latency must be a number of clock cycles from 0 to {MAX_LATENCY}, got {latency}"
+        raise ExportError(message)
+    ports = module_ports(form)
+    pipeline = _compute(form, ports, latency)
+    result = pipeline.read("total", max(pipeline.signals["total"].level, *pipeline.cuts, 0) + 1)
+    lines = [
+        f"// {comment_text(form.title())}",
+        f"// {exported_by('verilog', latency=latency, name=name)}",
+        "//",
+        f"// The output is the prediction in steps of 1e{-form.decimals}"
+        + (f", {latency} clock cycles after its inputs." if latency else "."),
+        *_described(ports),
+        f"module {module_name(form, name)} (",
+        *(["  input wire clk,"] if latency else []),
+        *(f"  input wire {line}," for port in ports.values() for line in _inputs(port)),
+        f"  output wire signed [{result_bits(form) - 1}:0] steps",
+        ");",
+        *pipeline.lines(),
+        f"  assign steps = {result};",
+        "endmodule",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def module_name(form: Form, name: str | None = None) -> str:
+    """Return the name of the module: the target's, made legal, if none is given."""
+    return identifiers([name or form.target])[0]
+
+
+def module_ports(form: Form) -> dict[int, Port]:
+    """Return the inputs by column."""
+    names = identifiers([column.name for _, column in form.columns], ("clk", "steps", "total"))
+    scaled = scaled_columns(form, SIZES)
+    ports = {}
+    for (j, column), name in zip(form.columns, names, strict=True):
+        asked = any(literal != IsMissing(j) for literal in form.literals() if literal.column == j)
+        # One code more than there are categories: the unknown.
+        bits = scaled[j].bits if column.categories is None else max(1, len(column.categories).bit_length())
+        ports[j] = Port(column, name, f"{name}_value" if asked else None, bits, scaled.get(j))
+    return ports
+
+
+def result_bits(form: Form) -> int:
+    """Return the bits of the result: enough for every sum on the way."""
+    return form.bound.bit_length() + 1
+
+
+def _compute(form: Form, ports: dict[int, Port], latency: int) -> _Pipeline:
+    """Return what is computed, level by level: tests, parts, rules, and an adder tree of the weights."""
+    depths = part_levels(form.parts)
+    rules_level = max(depths, default=0) + 1
+    n_sums = max(1, len(form.rules).bit_length())
+    n_levels = rules_level + 1 + n_sums
+    pipeline = _Pipeline([(k + 1) * n_levels // latency - 1 for k in range(latency)])
+    for port in ports.values():
+        pipeline.signals[port.missing] = _Signal("", -1)
+        if port.value is not None:
+            pipeline.signals[port.value] = _Signal(_width(port), -1)
+    tests = {literal: f"test_{i}" for i, literal in enumerate(form.literals())}
+    for literal, name in tests.items():
+        pipeline.add(name, "", 0, _test(Check(literal), ports, pipeline))
+
+    def language(level: int) -> Language:
+        def signal(name: str, negated: bool) -> str:  # noqa: FBT001 (internal)
+            return f"{'~' if negated else ''}{pipeline.read(name, level)}"
+
+        return Language(
+            check=lambda check: signal(tests[check.literal], check.negated),
+            part=lambda part: signal(f"part_{part.number}", part.negated),
+            conjunction=" & ",
+            disjunction=" | ",
+            unequal=" ^ ",
+            equal=" ~^ ",
+            true="1'b1",
+            false="1'b0",
+        )
+
+    for i, (part, depth) in enumerate(zip(form.parts, depths, strict=True)):
+        pipeline.add(f"part_{i}", "", depth, expression_text(part, language(depth)))
+    for i, rule in enumerate(form.rules):
+        text = expression_text(rule.expression, language(rules_level))
+        pipeline.add(f"rule_{i + 1}", "", rules_level, text, comment_text(rule.text))
+    _add_up(form, pipeline, rules_level + 1)
+    return pipeline
+
+
+def _add_up(form: Form, pipeline: _Pipeline, level: int) -> None:
+    """Add a balanced tree of adders: the first level chooses each weight or zero, two rules at a time."""
+    bits = result_bits(form)
+    declaration = f"signed [{bits - 1}:0] "
+    terms = [_constant(form.intercept, bits)]
+    for i, rule in enumerate(form.rules):
+        fires = pipeline.read(f"rule_{i + 1}", level)
+        terms.append(f"({fires} ? {_constant(rule.steps, bits)} : {_constant(0, bits)})")
+    while True:
+        pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
+        names = ["total"] if len(pairs) == 1 else [f"sum_{level}_{i}" for i in range(len(pairs))]
+        for name, pair in zip(names, pairs, strict=True):
+            pipeline.add(name, declaration, level, " + ".join(pair))
+        if len(pairs) == 1:
+            return
+        level += 1
+        terms = [pipeline.read(name, level) for name in names]
+
+
+def _test(check: Check, ports: dict[int, Port], pipeline: _Pipeline) -> str:
+    port = ports[check.literal.column]
+    missing = pipeline.read(port.missing, 0)
+    if port.value is None or isinstance(check.literal, IsMissing):
+        return missing
+    value = pipeline.read(port.value, 0)
+    if isinstance(check.literal, Above):
+        assert port.scaled is not None  # noqa: S101 (a cut-off has a number column)
+        return f"~{missing} & ({value} > {_constant(port.scaled.cutoffs[check.literal.cutoff], port.bits)})"
+    assert isinstance(check.literal, IsIn)  # noqa: S101 (there are three kinds)
+    hits = " | ".join(f"({value} == {port.bits}'d{code})" for code in check.literal.codes)
+    return f"~{missing} & ({hits})"
+
+
+def _constant(number: int, bits: int) -> str:
+    return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"
+
+
+def _width(port: Port) -> str:
+    return f"{'signed ' if port.scaled is not None else ''}[{port.bits - 1}:0] "
+
+
+def _inputs(port: Port) -> list[str]:
+    value = [] if port.value is None else [f"{_width(port)}{port.value}"]
+    return [*value, port.missing]
+
+
+def _described(ports: dict[int, Port]) -> list[str]:
+    lines = []
+    for port in ports.values():
+        said = comment_text(json_string(port.column.name))
+        if port.scaled is not None:
+            lines.append(
+                f"// {port.name}: the column {said} in steps of 1e{-port.scaled.decimals}, rounded up, kept within "
+                f"±{port.scaled.largest}."
+            )
+        else:
+            categories = ", ".join(
+                f"{code} {comment_text(category_text(category))}"
+                for code, category in enumerate(port.column.categories or ())
+            )
+            lines.append(f"// {port.name}: the code of the column {said}: {categories}; any other: unknown.")
+    return lines

@@ -1,0 +1,126 @@
+"""What the tests of the exports share: the engines at hand, and models and tables that exports stumble over."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dln._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
+from dln.export._cases import Limits, cases
+from dln.export._form import Form, lower
+from dln.export._targets import TARGETS
+from dln.export._verify import Runner, Verification, compare
+from dln.export._verilog import to_verilog
+from dln.export.runners._engines import EngineMissing
+from dln.export.runners._postgres import Server
+from dln.export.runners._verilog import Job, simulate
+
+#: Every target with the options that lead to different code or another engine.
+VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("c", {}),
+    ("c", {"integers": True}),
+    ("javascript", {}),
+    ("python", {}),
+    ("sql", {"dialect": "sqlite"}),
+    ("sql", {"dialect": "duckdb"}),
+    ("sql", {"dialect": "postgres"}),
+    ("onnx", {}),
+    ("excel", {}),
+    ("verilog", {}),
+    ("verilog", {"latency": 3}),
+)
+#: Names that break quoting, parsing, or a person's trust.
+HOSTILE = (
+    "'; DROP TABLE data; --",
+    'say "hi" \\',
+    "two\nlines\r\n*/ /* ??/",
+    "</script><!--",
+    "🏠 price",
+    "select",
+    "__proto__",
+    "class",
+    "=1+1",
+    "%s {0} $x `tick` [b]",
+    "Größe (m²)",
+    "grosse (m2)",
+    "c" * 60,
+)
+
+
+@cache
+def engine(target: str, **options: Any) -> tuple[str, Runner, Limits]:
+    """Return the engine of a target, or skip the test and say by name what was missed."""
+    try:
+        name, runner, limits = TARGETS[target].engine(**options)
+    except EngineMissing as missing:
+        pytest.skip(f"{target} {options or ''} was not run: that needs {missing}")
+    if name == "PostgreSQL":
+        runner = postgres().run  # one server for all tests of this process
+    if target == "excel":
+        limits = replace(limits, most_rows=min(limits.most_rows or 150, 150))
+    return name, runner, limits
+
+
+@cache
+def postgres() -> Server:
+    """Return a PostgreSQL server that ends with the process."""
+    server = Server()
+    server.__enter__()
+    atexit.register(server.__exit__)
+    return server
+
+
+def variant_name(variant: tuple[str, dict[str, Any]]) -> str:
+    """Return a variant as the name of a test."""
+    target, options = variant
+    return "-".join([target, *(str(value) if value is not True else key for key, value in options.items())])
+
+
+def write(folder: Path, target: str, form: Form, **options: Any) -> Path:
+    """Write a model to a file of its target's own ending."""
+    path = folder / f"model{TARGETS[target].endings[0]}"
+    path.write_bytes(TARGETS[target].write(form, **options))
+    return path
+
+
+def verified(folder: Path, target: str, circuit: Circuit, **options: Any) -> Verification:
+    """Write a circuit, run it on every case, and compare every bit."""
+    name, runner, limits = engine(target, **options)
+    form = lower(circuit, "price")
+    return compare(write(folder, target, form, **options), form, cases(form, limits), runner, name)
+
+
+def all_verified(folder: Path, target: str, circuits: Sequence[Circuit], **options: Any) -> None:
+    """Verify several circuits; Verilog modules in one simulation, for building one takes seconds."""
+    if target != "verilog":
+        for circuit in circuits:
+            verified(folder, target, circuit, **options)
+        return
+    engine(target)
+    forms = [lower(circuit, "price") for circuit in circuits]
+    jobs = [Job(to_verilog(form, name=f"model{i}", **options), form, cases(form)) for i, form in enumerate(forms)]
+    for job, found in zip(jobs, simulate(jobs), strict=True):
+        expected = job.form.circuit.evaluate(job.values)
+        assert found.tobytes() == expected.tobytes(), job.form.circuit
+
+
+def hostile_circuit() -> Circuit:
+    """Return a circuit whose columns and categories have every hostile name, and whose rules read them all."""
+    columns = tuple(
+        Column(name, None if i % 2 else tuple(sorted({*HOSTILE, "", " ", "NA", "nan", name[::-1]})))
+        for i, name in enumerate(HOSTILE)
+    )
+    literals = tuple(
+        Above(i, float(i)) if i % 2 else IsIn(i, tuple(range(i % 3, len(column.categories or ()), 3)))
+        for i, column in enumerate(columns)
+    ) + tuple(IsMissing(i) for i in range(len(columns)))
+    n = len(columns)
+    gates = tuple(Gate((1, 6, 11, 14)[i % 4], i, n + (i + 1) % n) for i in range(n))
+    rules = tuple(Rule(2 * n + i, 2.0**i / 4) for i in range(n))
+    return Circuit(columns, literals, gates, rules, -7.25, 2)
