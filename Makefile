@@ -20,13 +20,21 @@ endif
 FUZZED := model_file table command_line
 SECONDS ?= 300
 
-.PHONY: help demo test lint format docs pytest fuzz clean
+# Tests that need no extras, for other versions than those of development: of dependencies, of pandas, of Python.
+FEW_TESTS := tests/test_circuit.py tests/test_bits.py tests/test_rows.py tests/test_table.py tests/test_model_file.py \
+	tests/test_cli_columns.py tests/test_cli_read.py tests/test_cli_run_circuit.py tests/test_cli_commands.py
+FEW_TOOLS := 'pytest>=9' 'hypothesis>=6.130' 'pandas>=2.2' 'pyarrow>=19'
+PYTHONS := 3.11 3.12 3.13 3.14
+
+.PHONY: help demo test lint format docs pytest test-oldest test-pythons fuzz clean
 
 help:
 	@echo "make demo     train on a small table, print the rules"
 	@echo "make test     all checks: lint, documentation, tests"
 	@echo "make lint     ruff, mypy --strict, import-linter"
 	@echo "make pytest   tests only"
+	@echo "make test-oldest   tests that need no extras, with the oldest versions that pyproject.toml allows"
+	@echo "make test-pythons  the same with the newest versions, on every Python from 3.11 to 3.14 that is there"
 	@echo "make format   ruff format, ruff check --fix"
 	@echo "make docs     build the documentation into site/"
 	@echo "make fuzz     feed the readers of files and tables with damaged input, SECONDS=300 each"
@@ -53,6 +61,20 @@ docs: $(VENV)/.full
 pytest: $(VENV)/.full
 	$(BIN)/pytest -n $(WORKERS)
 
+# What old packages warn of is not ours to mend: warnings are shown, not errors. The published schema is the one that
+# the newest msgspec makes.
+test-oldest: $(VENV)-oldest/.done
+	$(VENV)-oldest/bin/python -m pytest --quiet -W default $(FEW_TESTS) \
+		--deselect tests/test_model_file.py::test_the_schema_is_up_to_date
+
+test-pythons:
+	@for version in $(PYTHONS); do \
+		command -v python$$version >/dev/null && python$$version --version || { echo "no Python $$version here"; continue; }; \
+		python$$version -m venv $(VENV)-$$version && \
+		$(VENV)-$$version/bin/python -m pip install --quiet --editable . $(FEW_TOOLS) && \
+		$(VENV)-$$version/bin/python -m pytest --quiet -W default $(FEW_TESTS) || exit 1; \
+	done
+
 fuzz: $(FUZZED:%=fuzz-%)
 
 # What is found goes to build/fuzz; the corpus in the tree is only read.
@@ -62,7 +84,7 @@ fuzz-%: $(VENV)/.fuzz
 		-artifact_prefix=build/fuzz/$*- build/fuzz/$* fuzz/corpus/$*
 
 clean:
-	rm -rf $(VENV) site dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* site dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two installs in one environment, each redone only when pyproject.toml changes: the light one is what a user gets,
@@ -77,6 +99,13 @@ $(VENV)/.full: pyproject.toml
 	$(PIP) $(TORCH)
 	$(PIP) --editable '.[test,docs,plot]'
 	touch $(VENV)/.light $@
+
+$(VENV)-oldest/.done: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet uv
+	$(VENV)-oldest/bin/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct \
+		--editable . $(FEW_TOOLS)
+	touch $@
 
 $(VENV)/.fuzz: $(VENV)/.full
 	$(PIP) --editable '.[fuzz]'

@@ -1,11 +1,13 @@
-"""Accuracy on the paper's fifteen datasets, side by side with random forest, LightGBM and EBM at their defaults.
+"""Accuracy at a size on the paper's fifteen datasets, side by side with readable peers and with boosted trees.
 
-    python benchmarks/accuracy.py run --models dln forest lightgbm ebm --seeds 0 1 2 3 4
+    python benchmarks/accuracy.py run --models dln lightgbm figs-100 --seeds 0 1 2 3 4
     python benchmarks/accuracy.py report
     python benchmarks/accuracy.py run --held-out        # data that the defaults were not chosen on
 
-Every (dataset, split, model) is one line of a result file, written as it is done: a stopped run goes on where it was,
-and peers that were measured once on a split are not measured again. Splits are 75/25.
+FIGS and RuleFit are those of imodels, whose install needs `six`, `tqdm` and `mlxtend` beside it. Conditions of a tree
+are its splits, those of a rule list its comparisons. Every (dataset, split, model) is one line of a result file,
+written as it is done: a stopped run goes on where it was, and peers that were measured once on a split are not measured
+again. Splits are 75/25.
 """
 
 from __future__ import annotations
@@ -31,17 +33,6 @@ from sklearn.tree import DecisionTreeRegressor
 from dln import DLNRegressor, operations
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.jsonl"
-#: The paper's models: mean R² and geometric mean of operations over the fifteen datasets, 128 trials each.
-PAPER = {
-    "linear": (0.614, 12_648),
-    "KNN": (0.727, 18_145_489),
-    "decision tree": (0.777, 1_545),
-    "AdaBoost": (0.725, 204_305),
-    "random forest": (0.815, 174_654),
-    "SVR": (0.781, 128_450_066),
-    "MLP": (0.808, 2_589_776),
-    "DLN": (0.810, 29_783),
-}
 PEERS = ("forest", "lightgbm", "ebm")
 
 
@@ -88,23 +79,72 @@ def make_tree(seed: int) -> Any:
     return one_hot(DecisionTreeRegressor(random_state=seed))
 
 
+def make_figs(n_splits: int) -> Callable[[int], Any]:
+    """A sum of trees with at most so many splits."""
+
+    def make(seed: int) -> Any:
+        from imodels import FIGSRegressor
+
+        return one_hot(FIGSRegressor(max_rules=n_splits, random_state=seed))
+
+    return make
+
+
+def make_rulefit(n_rules: int) -> Callable[[int], Any]:
+    """Rules of a forest, chosen by lasso."""
+
+    def make(seed: int) -> Any:
+        from imodels import RuleFitRegressor
+
+        return one_hot(RuleFitRegressor(max_rules=n_rules, include_linear=False, random_state=seed))
+
+    return make
+
+
+def make_cart(n_splits: int) -> Callable[[int], Any]:
+    """A decision tree with at most so many splits."""
+    return lambda seed: one_hot(DecisionTreeRegressor(max_leaf_nodes=n_splits + 1, random_state=seed))
+
+
+def make_dln(**changes: Any) -> Callable[[int], Any]:
+    """Our model, the default or changed in some parameters."""
+    return lambda seed: DLNRegressor(random_state=seed, **changes)
+
+
+SIZES = (20, 50, 100, 200, 400)
 MODELS: dict[str, Callable[[int], Any]] = {
-    "dln": lambda seed: DLNRegressor(random_state=seed),
-    "dln-20": lambda seed: DLNRegressor(random_state=seed, max_rules=20),
-    "dln-paper": lambda seed: DLNRegressor.paper(random_state=seed),
+    "dln": make_dln(),
+    **{f"dln-{size}": make_dln(max_conditions=size) for size in SIZES if size != 100},  # noqa: PLR2004 (the default)
+    "dln-any": make_dln(max_conditions=None),
+    "dln-16-rules": make_dln(max_rules=16),
     # What each idea brings: the default without it.
-    "no-networks": lambda seed: DLNRegressor(random_state=seed, n_networks=0),
-    "no-growth": lambda seed: DLNRegressor(random_state=seed, n_grown_rules=0),
-    "no-teachers": lambda seed: DLNRegressor(random_state=seed, n_teachers=0),
-    "no-tolerance": lambda seed: DLNRegressor(random_state=seed, rule_tolerance=0.0),
-    "unpolished": lambda seed: DLNRegressor(random_state=seed, polish_sweeps=0),
-    "dln-20-unpolished": lambda seed: DLNRegressor(random_state=seed, max_rules=20, polish_sweeps=0),
+    "no-networks": make_dln(n_networks=0),
+    "no-growth": make_dln(n_grown_rules=0),
+    "no-teachers": make_dln(n_teachers=0),
+    "no-generations": make_dln(n_generations=0),
     "linear": make_linear,
-    "tree": make_tree,
     "forest": make_forest,
     "lightgbm": make_lightgbm,
     "ebm": make_ebm,
+    **{f"figs-{size}": make_figs(size) for size in SIZES},
+    **{f"cart-{size}": make_cart(size) for size in SIZES},
+    **{f"rulefit-{size}": make_rulefit(size // 2) for size in SIZES},
 }
+
+
+def size_of(model: Any) -> int | None:
+    """Return the conditions of a fitted model that people may read."""
+    if isinstance(model, DLNRegressor):
+        return int(model.rules_.n_conditions)
+    last = model[-1] if hasattr(model, "steps") else model
+    if isinstance(last, DecisionTreeRegressor):
+        return int(last.get_n_leaves()) - 1
+    if type(last).__name__ == "FIGSRegressor":
+        return int(last.complexity_)
+    if type(last).__name__ == "RuleFitRegressor":
+        rules = [rule for rule in last.rules_ if getattr(rule, "args", [0])[0] != 0]
+        return sum(len(rule.agg_dict) for rule in rules)
+    return None
 
 
 def measure(name: str, model_name: str, seed: int) -> dict[str, Any]:
@@ -121,11 +161,18 @@ def measure(name: str, model_name: str, seed: int) -> dict[str, Any]:
         "r2": round(float(model.score(X_test, y_test)), 5),
         "seconds": round(time.perf_counter() - start, 2),
     }
+    if (size := size_of(model)) is not None:
+        row["conditions"] = size
     if isinstance(model, DLNRegressor):
-        circuit = model.circuit_
-        row |= {"rules": len(circuit.rules), "literals": len(circuit.literals), "gates": len(circuit.gates)}
+        row |= {"rules": len(model.circuit_.rules), "longest": max(rule.conditions for rule in model.rules_)}
         row |= {"paper_ops": model.cost("paper").total, "select_ops": model.cost("select").total}
-    else:
+        row["fired"] = round(sum(model.support_), 1)
+        row["pruned"] = {
+            m: round(float(model.prune(m).score(X_test, y_test)), 5) for m in (20, 50) if m < size_of(model)
+        }
+        low, high = model.predict_interval(X_test, 0.9).T
+        row["covered_90"] = round(float(np.mean((low <= y_test) & (y_test <= high))), 4)
+    elif model_name in {"linear", "forest", "lightgbm"}:
         row["paper_ops"] = int(operations(model).total)
     return row
 
@@ -166,52 +213,24 @@ def report(path: Path, wanted: list[str]) -> None:
     print("| **mean** | " + " | ".join(f"{np.mean([t[m] for t in table.values()]):.4f}" for m in models) + " |")
     for model in models:
         ours = [row for row in rows if row["model"] == model and row["dataset"] in table]
-        seconds = [row["seconds"] for row in ours]
+        seconds = [row["seconds"] for row in ours if "seconds" in row]  # one was paused meanwhile
         line = f"{model}: fit seconds median {np.median(seconds):.1f}, most {max(seconds):.1f}"
+        if "conditions" in ours[0]:
+            line += f", conditions {np.mean([row['conditions'] for row in ours]):.0f}"
         if "rules" in ours[0]:
-            means = {key: np.mean([row[key] for row in ours]) for key in ("rules", "literals", "gates")}
-            line += ", " + ", ".join(f"{key} {value:.0f}" for key, value in means.items())
+            line += f", rules {np.mean([row['rules'] for row in ours]):.0f}"
+            line += f", fired {np.mean([row['fired'] for row in ours]):.1f}"
+            line += f", longest {max(row['longest'] for row in ours)}"
             for key in ("paper_ops", "select_ops"):
                 line += f", {key} geometric mean {np.exp(np.mean([np.log(max(row[key], 1)) for row in ours])):.0f}"
         print(line)
 
 
-def plot(path: Path) -> None:
-    """Draw mean R² against operations: the paper's models, ours and the peers."""
-    import matplotlib.pyplot as plt
-
-    rows = read(path)
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    for name, (r2, ops) in PAPER.items():
-        axes.scatter(ops, r2, color="#888888", marker="s")
-        axes.annotate(name, (ops, r2), xytext=(6, 3), textcoords="offset points", color="#666666", fontsize=8)
-    for name, key, colour, label in (
-        ("dln", "paper_ops", "#1f5f9f", "dln, at most 150 rules"),
-        ("dln", "select_ops", "#6fa8dc", "the same, rules selected, not multiplied"),
-        ("dln-20", "paper_ops", "#b02020", "dln, at most 20 rules"),
-        ("dln-20", "select_ops", "#e08080", "the same, rules selected, not multiplied"),
-        ("forest", "paper_ops", "#2e7d32", "random forest, defaults"),
-        ("lightgbm", "paper_ops", "#ef6c00", "LightGBM, defaults"),
-    ):
-        found = [row for row in rows if row["model"] == name]
-        costs = [row[key] for row in found if key in row]
-        if costs:
-            r2 = np.mean([row["r2"] for row in found])
-            axes.scatter(np.exp(np.mean(np.log(costs))), r2, color=colour, s=60, label=label, zorder=3)
-    axes.set(xscale="log", xlabel="operations per prediction, geometric mean", ylabel="test R², mean of 15 datasets")
-    axes.set_ylim(0.59, 0.86)
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", fontsize=8, title="measured here; grey: the paper, 128 trials", title_fontsize=8)
-    out = Path(__file__).parents[1] / "docs" / "pictures" / "accuracy.png"
-    figure.savefig(out, dpi=130)
-    print(f"drawn: {out.name}")
-
-
 def main() -> None:
     """Run or report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["run", "report", "plot"])
-    parser.add_argument("--models", nargs="+", default=["dln", "dln-20", *PEERS], choices=list(MODELS))
+    parser.add_argument("what", choices=["run", "report"])
+    parser.add_argument("--models", nargs="+", default=["dln", *PEERS], choices=list(MODELS))
     parser.add_argument("--datasets", nargs="+", default=None)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--held-out", action="store_true")
@@ -221,10 +240,7 @@ def main() -> None:
     if arguments.what == "run":
         names = arguments.datasets or (list(datasets.HELD_OUT) if arguments.held_out else datasets.names())
         run(path, arguments.models, names, arguments.seeds)
-    if arguments.what == "plot":
-        plot(path)
-    else:
-        report(path, arguments.models)
+    report(path, arguments.models)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
     python benchmarks/prediction_speed.py [--rows 1000000]
 
-Every model predicts the same rows: a float32 array, row after row, and a pandas frame of float32 columns; with one
-thread, and with two. The limit is printed beside: how fast the same core reads memory.
+Every model predicts the same rows by its public `predict`: a float32 array, row after row, and a pandas frame of
+float32 columns; with one thread, and with two; and one row of a frame with columns of text. The limit is printed
+beside: how fast the same core reads memory.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from measure import machine, read_bandwidth, seconds
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
-from dln._bits import PreparedCircuit, predict, predict_array, prepare
+from dln import DLNRegressor
 from dln._circuit import Above, Circuit, Column, Gate, Rule, on_grid
 
 N_COLUMNS = 20
@@ -57,7 +58,7 @@ def circuit_of_trained_shape(seed: int = 0, n_rules: int = N_RULES) -> Circuit:
 
 def models(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[Any, int], np.ndarray]]:
     """Return predict functions of an array or a frame and a number of threads."""
-    prepared = prepare(circuit_of_trained_shape())
+    dln = with_circuit(circuit_of_trained_shape())
     lightgbm = LGBMRegressor(verbose=-1).fit(X, y)
     forest = RandomForestRegressor(n_jobs=2, random_state=0).fit(X, y)
     linear = LinearRegression().fit(X, y)
@@ -67,7 +68,7 @@ def models(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[Any, int], np.nd
         return forest.predict(np.asarray(rows))
 
     found: dict[str, Callable[[Any, int], np.ndarray]] = {
-        "dln, 60 rules": lambda rows, n_threads: predict_dln(prepared, rows, n_threads),
+        "dln, 60 rules": lambda rows, n_threads: dln.set_params(n_jobs=n_threads).predict(rows),
         "LightGBM": lambda rows, n_threads: lightgbm.predict(rows, num_threads=n_threads, validate_features=False),
         "random forest": predict_forest,
         "linear regression": lambda rows, _: linear.predict(np.asarray(rows)),
@@ -80,13 +81,26 @@ def models(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[Any, int], np.nd
     return found | {"EBM": lambda rows, _: ebm.predict(rows)}
 
 
-def predict_dln(prepared: PreparedCircuit, rows: Any, n_threads: int) -> np.ndarray:
-    """What the estimator does once it knows that the input is in order."""
-    if isinstance(rows, np.ndarray):
-        found = predict_array(prepared, rows, n_threads)
-        assert found is not None  # noqa: S101 (no infinities here)
-        return found
-    return predict(prepared, [rows[name].to_numpy() for name in rows.columns], n_threads)
+def with_circuit(circuit: Circuit) -> DLNRegressor:
+    """Return an estimator whose model is this circuit; its columns have no names but x0, x1 and so on."""
+    model = DLNRegressor()
+    model.circuit_, model.n_features_in_ = circuit, len(circuit.columns)
+    return model
+
+
+def text_row() -> None:
+    """Print how long one row of a frame with text takes, by both public predicts."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{j}": rng.normal(size=400) for j in range(3)})
+    for j in range(3, 6):
+        frame[f"x{j}"] = rng.choice(["a", "b", "c"], 400)
+    y = frame["x0"] + (frame["x3"] == "a") + 2 * (frame["x4"] == "b") + 3 * (frame["x5"] == "c")
+    ours = DLNRegressor(max_epochs=5, n_grown_rules=20, n_teachers=0, random_state=0, n_jobs=1).fit(frame, y)
+    coded = frame.astype({f"x{j}": "category" for j in range(3, 6)})
+    theirs = LGBMRegressor(verbose=-1, n_jobs=1).fit(coded, y)
+    mine = seconds(lambda: ours.predict(frame.iloc[:1]))
+    other = seconds(lambda: theirs.predict(coded.iloc[:1]))
+    print(f"\none pandas row with three columns of text: dln {mine * 1e3:.2f} ms, LightGBM {other * 1e3:.2f} ms")
 
 
 def main() -> None:
@@ -114,6 +128,7 @@ def main() -> None:
                     rates[name, n, kind, n_threads] = n / time
                     cells.append(f"{n / time:,.0f}" if n > 1 else f"{n / time:,.0f} ({time * 1e6:,.0f} µs)")
                 print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    text_row()
     ours = rates["dln, 60 rules", largest, "array", 1]
     print(f"\n{largest:,} rows, one thread, array:")
     for name in list(predictors)[1:]:

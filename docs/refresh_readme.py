@@ -8,15 +8,22 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import platform
 import re
 import shlex
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MADE_WITH = re.compile(r"<!-- outputs made with .*? -->")
+#: Commands and programs are those of this tree, whatever is installed.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+#: Times differ from run to run.
+SECONDS = re.compile(r"in \d+\.\d s")
 
 
 def main() -> None:
@@ -26,7 +33,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "examples").symlink_to(ROOT / "examples")
         os.chdir(folder)
-        readme.write_text(refreshed(text), encoding="utf-8")
+        sys.path.insert(0, str(ROOT / "src"))
+        readme.write_text(MADE_WITH.sub(made_with(), refreshed(text)), encoding="utf-8")
+
+
+def made_with() -> str:
+    """Return what printed figures depend on, as a comment: elsewhere the last digits of a fit may differ."""
+    libraries = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba", "lightgbm"))
+    return f"<!-- outputs made with {libraries} on {platform.system()} {platform.machine()} -->"
 
 
 def refreshed(text: str) -> str:
@@ -49,7 +63,10 @@ def _shell(commands: str) -> str:
     for command in commands.splitlines():
         if command.startswith("dln "):
             call = [sys.executable, "-m", "dln.cli", *shlex.split(command)[1:]]
-            printed += subprocess.run(call, check=True, capture_output=True, text=True).stdout  # noqa: S603 (our README)
+            run = subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S603 (our README)
+            if run.returncode:
+                sys.exit(f"{command}: {run.stderr}")
+            printed += run.stdout
     return printed
 
 

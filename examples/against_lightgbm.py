@@ -31,7 +31,7 @@ for name, (X, y) in tables.items():
         model.fit(X_train, y_train)
         seconds = time.perf_counter() - start
         if kind == "dln":
-            size = f"{len(model.circuit_.rules)} rules"
+            size = f"{model.rules_.n_conditions} conditions in {len(model.rules_)} rules"
         elif kind == "LightGBM":
             size = f"{model.booster_.num_trees()} trees of up to 31 leaves"
         else:

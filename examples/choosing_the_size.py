@@ -1,4 +1,4 @@
-"""How many rules does it take? One fit, cut to fewer and fewer rules; the smallest that is good enough is kept.
+"""How many conditions does it take? One fit tells, for every size; the smallest that is good enough is kept.
 
 Run it: python examples/choosing_the_size.py
 """
@@ -16,25 +16,26 @@ from dln import DLNRegressor
 X, y = make_friedman1(1200, noise=1.0, random_state=0)
 X = pl.DataFrame(X, schema=[f"x{i}" for i in range(1, 11)])
 
-# Rows to learn from, rows to choose by, and rows that decide nothing and tell the truth.
-X_fit, X_rest, y_fit, y_rest = train_test_split(X, y, test_size=0.5, random_state=0)
-X_choose, X_test, y_choose, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=0)
+# Rows to learn from, and rows that decide nothing and tell the truth.
+X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+model = DLNRegressor(random_state=0).fit(X_fit, y_fit)
 
-full = DLNRegressor(random_state=0).fit(X_fit, y_fit)
+# Each size was validated on folds of the rows to learn from: no rows of our own are needed to choose by.
+print("conditions  rules  validated R²  test R²  operations")
+for point in model.frontier_:
+    if point.circuit is None:  # larger than the model: only its worth is known
+        continue
+    small = model.prune(max_conditions=point.conditions)
+    worth = "" if point.r2 is None else f"{point.r2:.3f}"
+    score, cost = small.score(X_test, y_test), int(small.cost("select"))
+    print(f"{point.conditions:10} {point.rules:6} {worth:>13} {score:8.3f} {cost:11,}")
 
-# Of every number of rules, `prune` gives the best found, with weights of their own.
-sizes = [n for n in (3, 5, 8, 12, 20, 30, 50, 80) if n < len(full.circuit_.rules)]
-models = [*(full.prune(max_rules=n) for n in sizes), full]
-scores = [model.score(X_choose, y_choose) for model in models]
-print("rules   R² where we choose   operations")
-for model, score in zip(models, scores, strict=True):
-    print(f"{len(model.circuit_.rules):5} {score:20.3f} {int(model.cost('select')):12,}")
-
-# The fewest rules that lose at most a hundredth of R² against the best.
-chosen = next(model for model, score in zip(models, scores, strict=True) if score >= max(scores) - 0.01)
-print(
-    f"\nChosen: {len(chosen.circuit_.rules)} rules. R² on rows that decided nothing: {chosen.score(X_test, y_test):.3f}"
-)
+# The fewest conditions that lose at most two hundredths of R² against the whole page.
+points = [point for point in model.frontier_ if point.circuit is not None]
+enough = (points[-1].r2 or 0.0) - 0.02
+size = next(point.conditions for point in points if (point.r2 or 0.0) >= enough)
+chosen = model.prune(max_conditions=size)
+print(f"\nChosen: {size} conditions of {model.rules_.n_conditions}. Test R² {chosen.score(X_test, y_test):.3f}")
 
 # A model file is data, not code: it loads anywhere and predicts the same bits.
 with tempfile.TemporaryDirectory() as folder:

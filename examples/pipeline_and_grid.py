@@ -28,11 +28,11 @@ pipeline = make_pipeline(
         (FunctionTransformer(ratios), ["s2", "s3", "bmi", "bp"]),
         verbose_feature_names_out=False,
     ).set_output(transform="pandas"),
-    DLNRegressor(random_state=0, max_epochs=60, n_jobs=1),
+    DLNRegressor(max_conditions=30, n_networks=0, n_generations=0, random_state=0),  # quick fits for a search
 )
 search = GridSearchCV(
     pipeline,
-    {"dlnregressor__n_thresholds": [4, 10], "dlnregressor__hidden_layer_sizes": [(32,), (64, 32)]},
+    {"dlnregressor__max_rule_length": [1, 2, 4]},
     cv=3,
 )
 search.fit(X_train, y_train)

@@ -23,10 +23,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(scope="session")
 def friedman():
-    """Binned inputs and a standardised target."""
-    from dln.training._binned import bin_inputs  # only where it is used: it loads Numba
+    """A task: binned inputs and a standardised target."""
+    from dln.learning._inputs import bin_inputs
+    from dln.learning._task import Task  # only where they are used: they load Numba
 
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), 32)
-    return inputs, (y - y.mean()) / y.std(), np.ones(500)
+    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), range(X.shape[1]), 32)
+    return Task(inputs, (y - y.mean()) / y.std(), np.ones(500))

@@ -18,17 +18,16 @@ from typing import Any
 
 from dln import DLNRegressor
 from dln.training import _checkpoint
-from models import NOT_GROWN, frame, target
+from models import SMALL, frame, target
 
-#: Several networks in threads, and epochs enough to be killed in.
+#: All stages, several networks in threads, and epochs enough to be killed in.
 SETTINGS: dict[str, Any] = {
+    **SMALL,
     "hidden_layer_sizes": (16, 8),
     "max_epochs": 60,
-    "n_iter_no_change": 60,
     "n_networks": 3,
+    "n_teachers": 1,
     "n_jobs": 2,
-    "random_state": 0,
-    **NOT_GROWN,
 }
 
 

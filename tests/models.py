@@ -8,11 +8,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dln import DLNRegressor
+from dln import DLNRegressor, PaperDLNRegressor
 
-#: Networks alone: growing rules takes longer than all else.
-NOT_GROWN: dict[str, Any] = {"n_grown_rules": 0} if "n_grown_rules" in DLNRegressor().get_params() else {}
-SMALL: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1, **NOT_GROWN}
+#: A page that is learned in a blink: all stages but teachers, each in short.
+SMALL: dict[str, Any] = {
+    "max_conditions": 20,
+    "n_networks": 1,
+    "hidden_layer_sizes": (12, 8),
+    "max_epochs": 5,
+    "n_grown_rules": 20,
+    "n_teachers": 0,
+    "n_synthetic_rows": 100,
+    "n_generations": 1,
+    "random_state": 0,
+    "n_jobs": 1,
+}
+SMALL_PAPER: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
 
 
 def frame(n_rows: int = 80, seed: int = 0) -> pd.DataFrame:
@@ -39,23 +50,23 @@ def target(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 @cache
-def models() -> tuple[tuple[DLNRegressor, Any], ...]:
+def models() -> tuple[tuple[DLNRegressor | PaperDLNRegressor, Any], ...]:
     """Return ten fitted models, each with a table to predict."""
     mixed = frame()
     y = target(mixed)
     numbers = mixed[["age", 'say "bmi"\n']].fillna(40)
     rng = np.random.default_rng(1)
     wide = rng.normal(size=(60, 12))
-    cases: list[tuple[DLNRegressor, Any, Any]] = [
-        (DLNRegressor(**{**SMALL, **dict.fromkeys(NOT_GROWN, 10)}), mixed, y),
-        (DLNRegressor(**SMALL, n_networks=3), mixed, y * 1e6),
-        (DLNRegressor(**SMALL, refit=None), mixed, y / 1e6),
+    cases: list[tuple[DLNRegressor | PaperDLNRegressor, Any, Any]] = [
+        (DLNRegressor(**{**SMALL, "n_teachers": 2}), mixed, y),
+        (DLNRegressor(**{**SMALL, "n_networks": 3}), mixed, y * 1e6),
+        (PaperDLNRegressor(**SMALL_PAPER, refit="ridge"), mixed, y / 1e6),
         (DLNRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
-        (DLNRegressor.paper(**SMALL), numbers, y),
-        (DLNRegressor(**SMALL, early_stopping=False), numbers.astype(np.float32), y),
+        (PaperDLNRegressor(**SMALL_PAPER), numbers, y),
+        (PaperDLNRegressor(**SMALL_PAPER, early_stopping=False), numbers.astype(np.float32), y),
         (DLNRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
         (DLNRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
         (DLNRegressor(**SMALL), mixed, np.full(len(y), 3.5)),
-        (DLNRegressor(**{**SMALL, "hidden_layer_sizes": (150, 100)}), mixed, y),
+        (PaperDLNRegressor(**{**SMALL_PAPER, "hidden_layer_sizes": (150, 100)}), mixed, y),
     ]
     return tuple((model.fit(X, values), X) for model, X, values in cases)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 
 from bench_tables import SHARED, write_tables
-from dln import DLNRegressor, operations
+from dln import PaperDLNRegressor, operations
 from dln.bench import datasets
 from dln.bench._baselines import CHANGES, find, inner_params, own_params
 from dln.bench._cuts import CUTS, ORDER, QUICK, cut_of
@@ -18,6 +18,7 @@ from dln.bench._mlp import TorchMLP
 from dln.bench._names import ABLATIONS, DATASETS, MODELS
 from dln.bench._preparation import Clip, prepared
 from dln.tune import Context
+from models import SMALL as SMALL_PAGE
 
 PAPER_OPS = SHARED.parent / "paper" / "ops.csv"
 NAMES = [*MODELS, *ABLATIONS]
@@ -28,7 +29,8 @@ SMALL = {
     "forest": {"n_estimators": 3},
     "adaboost": {"n_estimators": 3},
     "lightgbm": {"n_estimators": 3, "min_child_samples": 3},
-    **{name: {"max_epochs": 2, "hidden_layer_sizes": (8, 4)} for name in ["dln-paper", "dln", *ABLATIONS]},
+    **{name: {"max_epochs": 2, "hidden_layer_sizes": (8, 4)} for name in ["dln-paper", *ABLATIONS]},
+    "dln": {key: value for key, value in SMALL_PAGE.items() if key not in {"random_state", "n_jobs"}},
 }
 
 
@@ -44,7 +46,7 @@ def made(name, facts, seed=0):
     model = find(name).make(facts, seed)
     small = dict(SMALL.get(name, {}))
     if name == "dln":
-        small |= {"n_grown_rules": 3, "n_teachers": 0, "max_leaves": 4}
+        small |= {"n_grown_rules": 3, "n_teachers": 0}
     return model.set_params(**inner_params(name, small))
 
 
@@ -82,7 +84,7 @@ def test_each_space_sets_what_the_model_has(name, table):
 def test_ablations_hold_what_they_change():
     """An ablation's setting differs from the paper's model, and its search does not undo it."""
     assert set(CHANGES) == set(ABLATIONS)
-    paper = DLNRegressor.paper().get_params()
+    paper = PaperDLNRegressor().get_params()
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for name, changes in CHANGES.items():
         params = find(name).space(study.ask(), Context(100, 5, 0))

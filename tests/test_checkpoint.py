@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dln import CheckpointError, CheckpointWarning, DLNRegressor, FitInterruptedWarning
+from dln import CheckpointError, CheckpointWarning, DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
 from dln.training import _checkpoint
-from models import SMALL, frame, target
+from models import SMALL, SMALL_PAPER, frame, target
 
 SETTINGS: dict[str, Any] = {**SMALL, "max_epochs": 12, "n_networks": 3}
 
@@ -34,6 +34,13 @@ def fit(folder: Path, **changes: Any) -> DLNRegressor:
     return DLNRegressor(**settings).fit(table, target(table))
 
 
+def fit_paper(folder: Path, **changes: Any) -> PaperDLNRegressor:
+    """Fit the paper's network with a checkpoint."""
+    table = frame()
+    settings = {**SMALL_PAPER, "max_epochs": 12, "checkpoint": folder / "run.ckpt", **changes}
+    return PaperDLNRegressor(**settings).fit(table, target(table))
+
+
 def interrupted(folder: Path, epoch: int = 4, **changes: Any) -> DLNRegressor:
     """Fit with a checkpoint, and interrupt the fit."""
     with pytest.warns(FitInterruptedWarning):
@@ -47,13 +54,53 @@ def file_of(model: DLNRegressor, folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("epoch", [1, 5, 11])
-@pytest.mark.parametrize("changes", [{}, {"phases": "alternating"}, {"early_stopping": False, "n_jobs": 2}])
+@pytest.mark.parametrize("changes", [{}, {"n_teachers": 1, "n_jobs": 2}])
 def test_a_resumed_fit_ends_in_the_same_model(epoch, changes, tmp_path: Path):
     """A fit that was interrupted and started again ends with the bytes of one that was not, and with no checkpoint."""
     expected = file_of(fit(tmp_path, checkpoint=None, **changes), tmp_path)
     interrupted(tmp_path, epoch, **changes)
     assert (tmp_path / "run.ckpt").exists()
     assert file_of(fit(tmp_path, **changes), tmp_path) == expected
+    assert not (tmp_path / "run.ckpt").exists()
+
+
+@pytest.mark.parametrize("changes", [{}, {"phases": "alternating"}, {"early_stopping": False, "refit": "ridge"}])
+def test_a_resumed_fit_of_the_papers_network_ends_in_the_same_model(changes, tmp_path: Path):
+    """The paper's network goes on from its checkpoint too, and refuses one of other parameters."""
+    expected = file_of(fit_paper(tmp_path, checkpoint=None, **changes), tmp_path)
+    with pytest.warns(FitInterruptedWarning):
+        fit_paper(tmp_path, callbacks=[interrupt_at(5, network=0)], **changes)
+    with pytest.raises(CheckpointError, match=r"learning_rate was 0\.005 and is 0\.5"):
+        fit_paper(tmp_path, learning_rate=0.5, **changes)
+    with pytest.raises(CheckpointError, match="checkpoint of another fit"):
+        fit(tmp_path)
+    assert file_of(fit_paper(tmp_path, **changes), tmp_path) == expected
+    assert not (tmp_path / "run.ckpt").exists()
+
+
+@pytest.mark.parametrize("stage", ["teachers", "goal", "rules", "validation 0", "validation 2"])
+def test_a_fit_killed_after_any_stage_ends_in_the_same_model(stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Killed right after a stage was written, the fit goes on behind it and ends with the same bytes."""
+    settings = {"n_teachers": 1, "n_networks": 1}
+    expected = file_of(fit(tmp_path, checkpoint=None, **settings), tmp_path)
+    keep_stage = _checkpoint.Checkpoint.keep_stage
+
+    class Killed(BaseException):
+        """As if the process had ended here."""
+
+    def killed(self: Any, name: str, arrays: Any) -> None:
+        keep_stage(self, name, arrays)
+        if name == stage:
+            self.write()
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_checkpoint.Checkpoint, "keep_stage", killed)
+        with pytest.raises(Killed):
+            fit(tmp_path, **settings)
+    _, _, stages = _checkpoint._read(tmp_path / "run.ckpt")
+    assert stage in stages
+    assert file_of(fit(tmp_path, **settings), tmp_path) == expected
     assert not (tmp_path / "run.ckpt").exists()
 
 
@@ -86,12 +133,13 @@ def test_how_a_fit_is_run_may_change(tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"learning_rate": 0.5}, "learning_rate was 0.01 and is 0.5"),
+        ({"max_conditions": 19}, "max_conditions was 20 and is 19"),
+        ({"n_teachers": 1}, "n_teachers was 0 and is 1"),
         ({"max_epochs": 13}, "max_epochs was 12 and is 13"),
         ({"hidden_layer_sizes": (5,)}, r"hidden_layer_sizes was \[12, 8\] and is \[5\]"),
         ({"random_state": 1}, "seeds was"),
-        ({"n_networks": 2}, "seeds was"),
-        ({"early_stopping": False}, "number of rows set aside was"),
+        ({"n_networks": 2}, "n_networks was 3 and is 2"),
+        ({"loss": "huber"}, "loss was 'squared_error' and is 'huber'"),
     ],
 )
 def test_other_parameters_are_refused(changes, said, tmp_path: Path):

@@ -178,3 +178,33 @@ def test_columns_that_no_rule_reads_may_be_missing(tmp_path):
     needed = Circuit(circuit.columns, (Above(1, 3.0),), (), (Rule(0, 1.0),), 0.0, 0)
     with open_table(str(tmp_path / "t.csv")) as file, pytest.raises(Mistake, match="needs the column 'unused'"):
         find_inputs(file, needed, "model")
+
+
+@pytest.mark.parametrize(
+    ("values", "detail"),
+    [
+        (["1", "2", "", "4"], "1 missing"),
+        (["1", "2", "unknown", "4", "NA", " - "], "3 missing, 2 of them written 'unknown', '-'"),
+        (["a", "b", None, "a"], "2, 1 missing"),
+        (["true", "false", "?", "true"], "1 missing"),
+        (["2024-01-01", "2025-01-01", "none", "2025-01-01"], "year, weekday, 1 missing, 1 of them written 'none'"),
+        (["1", "2", "9007199254740993", "4"], "rounded: some are above 2^53"),
+    ],
+)
+def test_what_is_missing_is_said(tmp_path, values, detail):
+    """How many values of a column are missing is said, and which words were read so among numbers and dates."""
+    assert column(tmp_path, values)[1] == detail
+
+
+def test_identifiers_are_exact(tmp_path):
+    """Whole numbers beyond 2^53 are exact as categories, and refused where a float column may have rounded them."""
+    ids = pl.Series("x", [2**60, 2**60 + 1, None] * 4)
+    for numbers, expected in ((ids, {str(2**60), str(2**60 + 1), None}), (ids.cast(pl.Float64), None)):
+        pl.DataFrame([numbers]).with_columns(price=pl.int_range(12)).write_parquet(tmp_path / "t.parquet")
+        with open_table(str(tmp_path / "t.parquet")) as file:
+            if expected is None:
+                with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*whole numbers or text"):
+                    learnable(file, file.read(), Wishes("price", categorical=["x"]))
+            else:
+                X = learnable(file, file.read(), Wishes("price", categorical=["x"])).X
+                assert set(X["x"]) == expected

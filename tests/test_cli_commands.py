@@ -12,7 +12,12 @@ import pytest
 
 import dln
 from cli import HOUSES, fit_houses, houses, run, write
+from dln._circuit import Circuit, Column
+from dln._frontier import Frontier, Point
 from dln.cli._seconds import seconds
+from dln.cli._size import size_sentences
+
+EMPTY = Circuit((Column("a"),), (), (), (), 0.0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,14 @@ def test_fit_says_what_it_found_and_how_well_it_predicts(tmp_path):
     assert result.exit_code == 0
     for words in ("60 rows, 7 columns", "left out", "sold_at, split into year, month", "test R²", "linear regression"):
         assert words in result.stdout
-    for words in ("price = ", "the weights of the rules that fire", "dln show", "Saved to"):
+    for words in (
+        "price = ",
+        "the weights of the rules that fire",
+        "conditions in",
+        "dln show",
+        "dln prune",
+        "Saved to",
+    ):
         assert words in result.stdout
     assert model.exists()
 
@@ -143,26 +155,106 @@ def test_json_is_one_document(folder, tmp_path):
     )
     assert fit["rows"] == {"train": 45, "test": 15, "without_target": 0}
     assert [score["model"] for score in fit["test"]][1] == "linear regression"
+    assert fit["test"][0]["model"] == f"dln, {fit['conditions']} conditions"
+    assert fit["frontier"]["points"]
     predicted = json.loads(run("predict", model, table, "-o", str(tmp_path / "p.csv"), "--json").stdout)
     assert predicted["rows"] == 60
     shown = json.loads(run("show", model, "--json", "--max-rules", "2").stdout)
     assert shown["target"] == "price"
     assert len(shown["rules"]) == 2
+    own = [point for point in shown["frontier"]["points"] if point["can_be_pruned_to"]][-1]
+    assert shown["conditions"] == own["conditions"]
     assert set(shown["columns_used"]) <= {column["name"] for column in shown["columns"]}
 
 
 def test_options_reach_the_model(tmp_path):
-    """--paper, --max-rules, --test-size 0 and --weight change the fit as they say."""
+    """--paper, the limits of size, --test-size 0 and --weight change the fit as they say."""
     fit_houses(tmp_path, "--paper", "--test-size", "0", "--weight", "id", "--force")
     model = dln.load(tmp_path / "house.dln")
-    assert model.get_params()["refit"] is None
+    assert isinstance(model, dln.PaperDLNRegressor)
     assert model.training_facts_["rows"] == 60
     assert "id" not in [column.name for column in model.circuit_.columns]
-    fit_houses(tmp_path, "--max-rules", "4", "--short-rules", "--force")
+    fit_houses(tmp_path, "--max-conditions", "9", "--max-rule-length", "2", "--max-rules", "4", "--force")
     small = dln.load(tmp_path / "house.dln")
-    assert small.get_params()["max_rules"] == 4
-    assert small.get_params()["max_leaves"] == 4
-    assert len(small.circuit_.rules) <= 4
+    limits = {"max_conditions": 9, "max_rule_length": 2, "max_rules": 4, "max_seconds": 1.0}
+    assert limits.items() <= small.get_params().items()
+    assert len(small.rules_) <= 4
+    assert small.rules_.n_conditions <= 9
+    assert all(row.conditions <= 2 for row in small.rules_)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--max-conditions", "few"), "--max-conditions must be a whole number above 0, or none, got 'few'"),
+        (("--max-conditions", "0"), "--max-conditions must be a whole number above 0, or none, got '0'"),
+        (("--max-rules", "4", "--paper"), "--max-rules does not go with --paper"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(folder, tmp_path, options, sentence):
+    """A limit that is no limit, or that the paper's network does not have, gets one sentence, and nothing is fitted."""
+    output = tmp_path / "m.dln"
+    result = run("fit", str(folder / "houses.csv"), "-t", "price", "-o", str(output), *options)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not output.exists()
+
+
+def test_prune_writes_a_smaller_model(folder, tmp_path):
+    """`dln prune` writes the model that `prune` gives in Python, says what it is worth, and needs no table."""
+    whole, output = dln.load(folder / "house.dln"), tmp_path / "small.dln"
+    arguments = ("prune", str(folder / "house.dln"), "--max-conditions", "3", "-o", str(output))
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    for words in ("has ", "conditions in", "price = ", f"Saved to {output}"):
+        assert words in result.stdout
+    smaller = dln.load(output)
+    assert smaller.circuit_ == whole.prune(3).circuit_
+    assert 0 < smaller.rules_.n_conditions <= 3
+    assert run(*arguments).exit_code == 2  # it is there already
+    told = json.loads(run(*arguments, "--force", "--json").stdout)
+    assert told["conditions"] == smaller.rules_.n_conditions
+    assert told["conditions_before"] == whole.rules_.n_conditions
+    assert run(*arguments, "--force", "--quiet").stdout == ""
+
+
+def test_prune_of_the_papers_network(tmp_path):
+    """A network of the paper can be pruned too, after the fit, from its file."""
+    model = fit_houses(tmp_path, "--paper")
+    whole = dln.load(model).rules_.n_conditions
+    result = run("prune", str(model), "--max-conditions", str(whole - 1), "-o", str(tmp_path / "small.dln"))
+    assert result.exit_code == 0, result.stderr
+    assert dln.load(tmp_path / "small.dln").rules_.n_conditions < whole
+
+
+def test_prune_cannot_do_the_impossible(tmp_path):
+    """A model without smaller ones says so in a sentence."""
+    model = dln.PaperDLNRegressor(max_epochs=1, hidden_layer_sizes=(4,)).fit([[0.0], [1.0]] * 20, [0.0, 1.0] * 20)
+    model._frontier = None
+    model.save(tmp_path / "m.dln")
+    result = run("prune", str(tmp_path / "m.dln"), "--max-conditions", "1", "-o", str(tmp_path / "s.dln"))
+    assert result.exit_code == 2
+    assert "cannot be pruned to 1 conditions" in result.stderr
+
+
+def test_what_sizes_are_worth_in_words():
+    """The sentences tell what the model reaches, of how much, and what more conditions would bring where they do."""
+    sentences = _sentences(
+        (Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(400, 399, 80, 0.9)), 0.91
+    )
+    assert sentences[0].endswith("reach R² 0.880 on rows not learned from, of 0.910 that the best model found reaches.")
+    assert sentences[1] == "200 conditions would reach 0.897 (--max-conditions 200)."
+    sentences = _sentences((Point(20, 20, 9, 0.957, EMPTY), Point(200, None, None, 0.961)), 0.943)
+    assert len(sentences) == 1
+    assert sentences[0].endswith("of 0.961 that the best model found reaches.")
+    assert _sentences((Point(20, 20, 9, 0.957, EMPTY),), 0.943)[0].endswith("as much as the best model found.")
+    assert _sentences((Point(20, 20, 9, None, EMPTY),), None) == ["0 conditions in 0 rules."]
+
+
+def _sentences(points, ceiling):
+    model = dln.DLNRegressor()
+    vars(model).update(circuit_=EMPTY, support_=[], _frontier=Frontier(points, ceiling))
+    return size_sentences(model)
 
 
 def test_force_replaces_an_output(folder, tmp_path):
@@ -186,7 +278,7 @@ def test_help_and_version_need_no_input():
     """`dln --help` lists every command, `dln --version` the version."""
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("fit", "predict", "show", "explain", "plot", "demo"):
+    for command in ("fit", "predict", "show", "prune", "explain", "plot", "demo"):
         assert command in result.stdout
     assert run("--version").stdout.startswith("dln 0.")
 

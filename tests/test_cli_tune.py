@@ -10,7 +10,7 @@ import pytest
 
 import dln
 from cli import houses, run, write
-from dln._estimator import PAPER
+from dln import PaperDLNRegressor
 
 #: The paper's model: its trials are short on sixty rows.
 TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
@@ -20,7 +20,7 @@ TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
 def folder(tmp_path, monkeypatch):
     """Work in a folder with a table; networks of a few epochs are enough."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(PAPER, "max_epochs", 5)
+    monkeypatch.setitem(PaperDLNRegressor.__init__.__kwdefaults__, "max_epochs", 5)
     write(tmp_path, {"houses.csv": houses()})
     return tmp_path
 
@@ -35,10 +35,10 @@ def test_a_search_says_what_it_found(folder):
     assert "3 of 3" in result.stderr
     assert "lowest RMSE" in result.stderr
     assert (folder / "houses.tune.log").exists()
-    line = re.search(r"DLNRegressor.paper\(random_state=0.*\)", result.stdout)
+    line = re.search(r"PaperDLNRegressor\(random_state=0.*\)", result.stdout)
     assert line is not None
-    model = eval(line[0], {"DLNRegressor": dln.DLNRegressor})  # noqa: S307 (the line is meant to be run)
-    assert isinstance(model, dln.DLNRegressor)
+    model = eval(line[0], {"PaperDLNRegressor": PaperDLNRegressor})  # noqa: S307 (the line is meant to be run)
+    assert isinstance(model, PaperDLNRegressor)
 
 
 def test_a_search_goes_on_where_it_was(folder):
@@ -72,6 +72,7 @@ def test_a_search_can_start_anew(folder):
     ("arguments", "sentence"),
     [
         (("tune", "houses.csv", "-t", "prise"), r"dln: --target: .* has no column 'prise'; did you mean 'price'\?"),
+        ((*TUNE, "--max-rules", "5"), "dln: --max-rules does not go with --paper, whose network .*"),
         ((*TUNE, "--trials", "0"), "dln: invalid value for '--trials': .*"),
         ((*TUNE, "--jobs", "0"), "dln: --jobs must be a number of trials above 0, or -1 for one per core, got 0"),
         ((*TUNE, "--time-limit", "soon"), "dln: --time-limit must be a length of time above zero like .*, got 'soon'"),

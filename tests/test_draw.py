@@ -11,7 +11,7 @@ from dln._charts import frontier_chart, history_chart, importance_chart
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln._draw import MAX_RULES_TOGETHER, draw
 from dln._errors import MissingExtraError
-from dln._frontier import find_frontier
+from dln._frontier import Frontier, Point
 from dln._gates import AND, NAND, NOR, OR
 from dln._words import name_text
 
@@ -163,8 +163,7 @@ def test_charts_draw_what_they_are_given():
     }
     assert len(history_chart(history).lines) == 4
     assert len(history_chart({**history, "validation_loss": [None] * 3}).lines) == 2
-    rules = np.random.default_rng(0).random((5, 50)) < 0.5
-    y = rules[0] * 2.0
-    assert len(frontier_chart(find_frontier(rules, y)).lines) == 1
-    assert len(frontier_chart(find_frontier(rules, y, validation=(rules, y, None))).lines) == 2
+    told = Frontier((Point(10, 10, 4, 0.5), Point(100, None, None, 0.7)))
+    assert len(frontier_chart(told).lines) == 1
+    assert len(frontier_chart(Frontier(told.points, ceiling=0.8)).lines) == 2
     plt.close("all")

@@ -4,31 +4,49 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.datasets import make_friedman1
 
 import dln
-from dln import DLNRegressor, FitInterruptedWarning, _estimator
+from dln import DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
+from dln.learning import _learn
 from dln.training._signals import signals_call
 from fits import SETTINGS, fit, fit_elsewhere, uninterrupted
-from models import NOT_GROWN, SMALL, frame, target
+from models import SMALL, SMALL_PAPER, frame, target
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals between processes are a Unix matter")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_keeps_the_best_epochs(number, tmp_path: Path):
-    """Ctrl-C and SIGTERM end a fit of several networks in threads with a usable model and a checkpoint."""
-    done = fit_elsewhere(tmp_path, send=number)
+def bytes_of(model: Any, folder: Path) -> bytes:
+    """Return the bytes of a model's file."""
+    model.save(folder / "bytes.dln")
+    return (folder / "bytes.dln").read_bytes()
+
+
+def test_sigterm_ends_the_process(tmp_path: Path):
+    """SIGTERM ends a process in `fit` as it does everywhere, after the checkpoint is written."""
+    done = fit_elsewhere(tmp_path, send=signal.SIGTERM)
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    assert not (tmp_path / "model.dln").exists()
+    assert (tmp_path / "run.ckpt").exists()
+    assert bytes_of(fit(tmp_path), tmp_path) == bytes_of(uninterrupted(), tmp_path)
+    assert not (tmp_path / "run.ckpt").exists()
+
+
+def test_ctrl_c_keeps_the_best_epochs(tmp_path: Path):
+    """Ctrl-C ends a fit of several networks in threads with a usable model and a checkpoint."""
+    done = fit_elsewhere(tmp_path, send=signal.SIGINT)
     assert done.returncode == 0, done.stderr
     assert "FitInterruptedWarning" in done.stderr
     model = dln.load(tmp_path / "model.dln")
     epochs = [model.history_["network"].count(network) for network in range(3)]
     assert 5 <= epochs[1] < SETTINGS["max_epochs"]
     assert (tmp_path / "run.ckpt").exists()
-    assert fit(tmp_path).history_ == uninterrupted().history_
+    assert bytes_of(fit(tmp_path), tmp_path) == bytes_of(uninterrupted(), tmp_path)
     assert not (tmp_path / "run.ckpt").exists()
 
 
@@ -86,6 +104,23 @@ def test_other_threads_leave_signals_alone():
     assert seen == [signal.getsignal(signal.SIGTERM)]
 
 
+def test_cleanup_before_the_end():
+    """Where SIGTERM has to close something first, it does so, and then ends the process all the same."""
+    script = """
+import signal
+from dln.training._signals import sigterm_after_cleanup
+with sigterm_after_cleanup():
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    except KeyboardInterrupt:
+        print("closed", flush=True)
+print("went on")
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGTERM
+    assert done.stdout == "closed\n"
+
+
 def test_kills_at_random_moments():
     """After SIGKILL at any moment of fit or save, files are whole and the resumed fit ends in the identical model."""
     script = Path(__file__).parents[1] / "benchmarks" / "kill_test.py"
@@ -95,28 +130,73 @@ def test_kills_at_random_moments():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_rules_grow_keeps_the_networks(number, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """After training, Ctrl-C and SIGTERM give the model of the networks alone, and the checkpoint stays."""
-    settings = {**SMALL, **dict.fromkeys(NOT_GROWN, 10), "checkpoint": tmp_path / "run.ckpt"}
+#: Stages that run in the main thread: the function of `_learn` that begins each.
+STAGES = ("screened", "teach", "choose_goal", "train_student", "shrinking_path", "_smallest_good")
+
+
+@pytest.fixture
+def default_ctrl_c():
+    """Ctrl-C as Python has it: jobs in a shell's background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def pressing_ctrl_c_at(stage: str, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let Ctrl-C be pressed when a stage begins; return where its moment will stand, in seconds of work."""
+    real, moments = getattr(_learn, stage), []
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        if not moments and threading.current_thread() is threading.main_thread():
+            moments.append(time.process_time())
+            signal.raise_signal(signal.SIGINT)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(_learn, stage, interrupted)
+    return moments
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.usefixtures("default_ctrl_c")
+def test_ctrl_c_at_any_stage(stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Ctrl-C at any stage gives a model within two seconds of work; started again, the fit ends as if never cut."""
+    settings = {**SMALL, "n_teachers": 1, "checkpoint": tmp_path / "run.ckpt"}
     table = frame()
-    expected = DLNRegressor(**{**settings, "checkpoint": None}).fit(table, target(table))
-
-    def interrupted_growth(networks: Any, training: Any, recipe: Any, progress: Any) -> Any:
-        if recipe.growth.n_rules:
-            signal.raise_signal(number)
-        return assemble(networks, training, recipe, progress)
-
-    assemble = _estimator.assemble
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    try:
-        monkeypatch.setattr(_estimator, "assemble", interrupted_growth)
-        with pytest.warns(FitInterruptedWarning, match="networks alone"):
+    expected = bytes_of(DLNRegressor(**{**settings, "checkpoint": None}).fit(table, target(table)), tmp_path)
+    with monkeypatch.context() as patch:
+        moments = pressing_ctrl_c_at(stage, patch)
+        with pytest.warns(FitInterruptedWarning, match="the fit was interrupted: the model is the best found so far"):
             model = DLNRegressor(**settings).fit(table, target(table))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    monkeypatch.setattr(_estimator, "assemble", assemble)
+        assert time.process_time() - moments[0] < 2.0
+    assert model.rules_.n_conditions <= SMALL["max_conditions"]
     assert model.predict(table).shape == (len(table),)
     assert (tmp_path / "run.ckpt").exists()
-    assert DLNRegressor(**settings).fit(table, target(table)).circuit_ == expected.circuit_
+    assert bytes_of(DLNRegressor(**settings).fit(table, target(table)), tmp_path) == expected
     assert not (tmp_path / "run.ckpt").exists()
+
+
+@pytest.mark.parametrize("stage", ["teach", "train_student"])
+@pytest.mark.usefixtures("default_ctrl_c")
+def test_ctrl_c_in_a_long_fit(stage: str, monkeypatch: pytest.MonkeyPatch):
+    """However long the rest would take, a default fit of two thousand rows ends within two seconds of work."""
+    X, y = make_friedman1(2000, noise=1.0, random_state=0)
+    moments = pressing_ctrl_c_at(stage, monkeypatch)
+    with pytest.warns(FitInterruptedWarning, match="cut short: "):
+        model = DLNRegressor(n_jobs=1, random_state=0, n_generations=10_000, max_epochs=2).fit(X, y)
+    assert time.process_time() - moments[0] < 2.0
+    assert 0 < model.rules_.n_conditions <= 100
+
+
+@pytest.mark.usefixtures("default_ctrl_c")
+def test_ctrl_c_keeps_the_papers_best_epoch():
+    """The paper's network, interrupted, is that of its best epoch, and says which."""
+    table = frame()
+
+    def press(epoch: Any) -> None:
+        if epoch.epoch == 3:
+            raise KeyboardInterrupt
+
+    model = PaperDLNRegressor(**{**SMALL_PAPER, "max_epochs": 1000}, callbacks=[press])
+    with pytest.warns(FitInterruptedWarning, match=r"best epoch so far: [123]\."):
+        model.fit(table, target(table))
+    assert model.n_iter_ == 3

@@ -117,6 +117,20 @@ def test_loss_and_gradients_equal_the_references_autograd(
         np.testing.assert_allclose(got[name] / scale, expected / scale, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.parametrize("relaxation", ["separate", "neuron"])
+def test_the_weight_of_a_closed_link_stays_where_it_is(relaxation: Relaxation) -> None:
+    """It has no part in the output: what it learned meanwhile would come as a jolt when the link opens."""
+    rng = np.random.default_rng(3)
+    network = random_network(rng, concatenate=True)
+    data = random_data(rng, network, 50)
+    sum_logits = network.parameters.sum_logits
+    sum_logits[:] = np.where(np.arange(sum_logits.size) % 2, 3.0, -3.0)
+    _, got, _ = kernel_gradients(network, data, RELAXATIONS[relaxation], 0, 0.0, 1.0, 1.0)
+    assert not got["weights"][::2].any()
+    assert got["weights"][1::2].all()
+    assert got["sum_logits"].all()  # closed links can open again
+
+
 def kernel_gradients(
     network: Network,
     data: layout.Data,
@@ -165,9 +179,23 @@ def test_training_and_inference_forward_passes_agree_bit_for_bit(seed: int, rela
     np.testing.assert_array_equal(output, inferred)
 
 
+def test_what_is_laid_out_otherwise_is_refused() -> None:
+    """Kernels get addresses: numbers of another type, or rows of other columns, would be read as what they are not."""
+    rng = np.random.default_rng(4)
+    network = random_network(rng, concatenate=True)
+    data = random_data(rng, network, 5)
+    with pytest.raises(TypeError, match="float64"):
+        layout.place_of(data.target.astype(np.float64))
+    with pytest.raises(TypeError, match="one after the other"):
+        layout.place_of(np.zeros((4, 4), np.float32)[:, ::2])
+    wider = data._replace(bits=np.zeros((5, network.wiring.n_bits + 1), np.float32))
+    with pytest.raises(ValueError, match="not those of the network"):
+        kernel_gradients(network, wider, kernels.NEURON, 0, 0.0, 1.0, 1.0)
+
+
 def test_exponential_is_accurate_to_single_precision() -> None:
     """The polynomial exponential is within 3e-7 of the true one, down to where it flushes."""
-    x = np.linspace(-80, 0, 100_001, dtype=np.float32)
+    x = np.linspace(-80, 0, 100_000, dtype=np.float32)  # whole lanes
     got = x.copy()
     kernels.exp_nonpositive(got)
     np.testing.assert_allclose(got, np.exp(x.astype(np.float64)), rtol=8e-6)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,16 +7,19 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, Rule
+from dln._cone import without_dead
 from dln._draw import Picture
+from dln._frontier import Frontier, Point
 from dln._gates import AND
 from dln._readable import ReadableModel
+from dln._rules import rule_support
 
 
 class Insurance(ReadableModel, RegressorMixin, BaseEstimator):
     """A model that has learned a circuit by heart."""
 
-    def fit(self, X, y, validation=None):
-        """Take the circuit, and study it on the rows."""
+    def fit(self, X, y):
+        """Take the circuit, look how often its rules fire, and know two smaller models."""
         self.circuit_ = Circuit(
             columns=(Column("age"), Column("bmi"), Column("smoker", ("no", "yes"))),
             literals=(Above(0, 47.5), Above(1, 30.0), IsIn(2, (1,))),
@@ -24,9 +29,13 @@ class Insurance(ReadableModel, RegressorMixin, BaseEstimator):
             decimals=0,
         )
         self.history_ = {"network": [0, 0], "epoch": [1, 2], "training_loss": [2.0, 1.0], "validation_loss": [2.0, 1.5]}
-        values = self._values(X)
-        other = None if validation is None else (self._values(validation[0]), validation[1], None)
-        self._study(values, y, np.ones(len(y)), other)
+        self.support_ = rule_support(self.circuit_.rule_values(self._values(X)), None)
+        points = []
+        for size, kept in ((1, [2]), (2, [1, 2])):
+            rules = tuple(self.circuit_.rules[i] for i in kept)
+            smaller = without_dead(replace(self.circuit_, rules=rules, intercept=float(np.mean(y).round())))
+            points.append(Point(size, size, size, size / 10, smaller, tuple(self.support_[i] for i in kept)))
+        self._frontier = Frontier((*points, Point(10, 4, 3, 0.9, self.circuit_, tuple(self.support_))))
         return self
 
     def predict(self, X):
@@ -73,34 +82,37 @@ def test_cost_and_pictures(data):
 
 
 def test_pruning_gives_a_smaller_model_and_leaves_the_larger(data):
-    """Prune returns another model; its support, frontier and predictions are its own."""
+    """Prune returns another model; its rules, support, frontier and predictions are its own."""
     X, y = data
     model = Insurance().fit(X, y)
-    small = model.prune(max_rules=2)
+    small = model.prune(max_conditions=3)
     assert (len(model.rules_), len(small.rules_)) == (3, 2)
-    assert [point.n_rules for point in small.frontier_][-1] == 2
+    assert small.rules_.n_conditions == 2
+    assert [point.circuit is not None for point in small.frontier_] == [True, True, False]
     fires = small.circuit_.rule_values(small._values(X))
     assert small.support_ == pytest.approx([np.mean(rule) for rule in fires])
-    error = np.sqrt(np.mean((small.predict(X) - y) ** 2))
-    assert error == pytest.approx(small.frontier_[-1].training_error, rel=1e-3)
-    assert small.prune(max_rules=1).rules_[0].index == 0
+    assert small.predict(X).tolist() != model.predict(X).tolist()
+    assert small.prune(max_conditions=1).rules_[0].rule == 'smoker = "yes"'
+    assert model.prune(max_conditions=4).circuit_ == model.circuit_
 
 
-def test_validation_rows_reach_the_frontier(data):
-    """With validation data the frontier has two errors."""
-    X, y = data
-    model = Insurance().fit(X[:200], y[:200], validation=(X[200:], y[200:]))
-    assert all(point.validation_error is not None for point in model.frontier_)
+def test_intervals_of_a_larger_model_are_not_those_of_a_smaller(data):
+    """A pruned model does not know how far it may be off; pruned to its own size, it is the same model."""
+    model = Insurance().fit(*data)
+    model.intervals_ = "of the whole"
+    assert not hasattr(model.prune(2), "intervals_")
+    assert model.prune(100).intervals_ == "of the whole"
 
 
-def test_a_model_that_was_loaded_says_what_it_lacks(data):
+def test_a_model_that_lacks_something_says_so(data):
     """Without support the rules are still there; without a frontier, pruning says why it cannot."""
     model = Insurance().fit(*data)
-    del model.support_, model._rehearsal
+    del model.support_
+    model._frontier = None
     assert [row.weight for row in model.rules_] == [20000.0, 12000.0, 3000.0]
     assert model.feature_importances_.sum() == pytest.approx(1.0)
-    with pytest.raises(AttributeError, match="not kept in a model file"):
-        model.prune(max_rules=1)
+    with pytest.raises(AttributeError, match="kept no frontier"):
+        model.prune(max_conditions=1)
 
 
 def test_an_unfitted_model_has_nothing_to_show():

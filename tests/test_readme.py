@@ -1,5 +1,6 @@
 """The README and the documentation do what they say."""
 
+import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +12,7 @@ from dln import DLNRegressor
 
 ROOT = Path(__file__).parent.parent
 #: Defaults for here: the pages are run to see that they run.
-SMALL = {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_grown_rules": 20, "n_teachers": 1}
+SMALL = {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_grown_rules": 40, "n_teachers": 1, "n_generations": 0}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,13 +26,19 @@ def page_name(page):
 
 @pytest.fixture(autouse=True)
 def beside_the_examples(tmp_path, monkeypatch):
-    """Work in an empty folder with the examples in it, with networks that train for a moment only."""
+    """Work in an empty folder with the examples in it."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def quick_fits(monkeypatch):
+    """Let models train for a moment only."""
     for name, value in SMALL.items():
         monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
 
 
+@pytest.mark.usefixtures("quick_fits")
 @pytest.mark.parametrize("page", [page for page in PAGES if PYTHON_BLOCK.search(page.read_text())], ids=page_name)
 def test_the_code_on_a_page_runs(page, capsys):
     """Every Python block of a page runs, in order, each seeing the names of those before it."""
@@ -44,6 +51,22 @@ def test_the_code_on_a_page_runs(page, capsys):
     capsys.readouterr()
 
 
+def test_the_readme_shows_what_is_printed():
+    """Every output in the README is what its commands and programs print, digit for digit but for seconds.
+
+    After a change in learning: python docs/refresh_readme.py. With other libraries or on another machine, last digits
+    may differ.
+    """
+    spec = importlib.util.spec_from_file_location("refresh_readme", ROOT / "docs" / "refresh_readme.py")
+    refresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(refresh)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    if refresh.made_with() not in text:
+        pytest.skip(f"the README says {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
+    assert refresh.SECONDS.sub("", refresh.refreshed(text)) == refresh.SECONDS.sub("", text)
+
+
+@pytest.mark.usefixtures("quick_fits")
 def test_the_commands_in_the_readme_run():
     """Every dln command of the README runs, in order, and says something."""
     blocks = SHELL_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))

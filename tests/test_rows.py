@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln._rows import _hashes, _sorted, canonical_rows, weighted_quantile
+from dln._rows import _hashes, _sorted, canonical_rows, check_weight_size, weighted_quantile
 
 #: Few values, so that rows repeat; all the kinds of numbers that could be mistaken for each other.
 NUMBERS = st.sampled_from([0.0, 1.0, 2.0, 1.5, np.nan, 5e-324, -5e-324, 1e308, -1e308, 0.1])
@@ -186,3 +186,11 @@ def test_weighted_quantile_is_found_in_many_rows(n):
         found = weighted_quantile(values, np.ones(n), shares)
         places = [max(int(np.ceil(share * n)) - 1, 0) for share in shares]
         np.testing.assert_array_equal(found, np.sort(values)[places])
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_weights_that_leave_no_room(weight):
+    """Weights whose sums float64 cannot hold are refused with their row; small ones among others are not."""
+    with pytest.raises(ValueError, match=r"between 1e-100 and 1e\+100, but it is that of row 1, .* by a constant"):
+        check_weight_size(np.array([0.0, weight]))
+    assert check_weight_size(np.array([5e-324, 0.0, 1.0])).tolist() == [5e-324, 0.0, 1.0]

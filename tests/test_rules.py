@@ -6,7 +6,8 @@ from hypothesis import given
 
 from circuits import HOSTILE_NAMES, circuits, every_case, layered_circuit
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, Rule
-from dln._gates import AND, OR, A
+from dln._conditions import count_conditions
+from dln._gates import AND
 from dln._rules import MAX_ROWS, rule_support, rule_table
 
 
@@ -40,7 +41,7 @@ def test_every_rule_is_there_once_in_a_stable_order(circuit):
     contributions = [row.contribution for row in table]
     assert contributions == sorted(contributions, reverse=True)
     assert table == table_of(circuit)
-    assert len(repr(table).split("\n")) == 2 + len(table)
+    assert len(repr(table).split("\n")) == 3 + len(table)
 
 
 @given(circuits())
@@ -77,12 +78,14 @@ def test_support_counts_weights():
     assert rule_support(fires, np.array([2.0, 1.0, 1.0])) == rule_support(doubled, None)
 
 
-def test_literals_and_gates_are_counted_once():
-    """Shared gates and literals count once, gates that only pass a value not at all."""
-    literals = (Above(0, 0.0), Above(1, 1.0))
-    gates = (Gate(AND, 0, 1), Gate(OR, 2, 2), Gate(AND, 3, 2), Gate(A, 4, 0))
-    table = rule_table(Circuit((Column("x"), Column("y")), literals, gates, (Rule(5, 1.0),), 0.0, 0), [0.5])
-    assert (table[0].literals, table[0].gates) == (2, 3)
+@given(circuits())
+def test_conditions_are_told(circuit):
+    """Each row has the conditions of its rule, and the line below the table their sum."""
+    table = table_of(circuit)
+    conditions = count_conditions(circuit)
+    assert all(row.conditions == conditions[row.index] for row in table)
+    assert table.n_conditions == sum(conditions)
+    assert repr(table).splitlines()[-1].startswith(f"{sum(conditions)} condition")
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -91,16 +94,17 @@ def test_names_are_harmless_in_text_and_html(name):
     columns = (Column(name), Column("c", (name, "b")))
     circuit = Circuit(columns, (Above(0, 1.0), IsIn(1, (0,))), (Gate(AND, 0, 1),), (Rule(2, 1.0),), 0.0, 0)
     table = rule_table(circuit, [0.5], target=name)
-    assert len(repr(table).splitlines()) == 3
+    assert len(repr(table).splitlines()) == 4
     page = Tags(table._repr_html_())
-    assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert page.tags == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
     assert table[0].rule in page.text
 
 
 def test_long_tables_are_cut_in_print_and_complete_in_frames():
     """Print shows the first rules and says how many are left."""
-    circuit = layered_circuit(0, n_rules=100, layers=[100])
+    n_rules = MAX_ROWS + 40
+    circuit = layered_circuit(0, n_rules=n_rules, layers=[n_rules])
     table = table_of(circuit)
-    assert repr(table).endswith(f"… and {100 - MAX_ROWS} more rules; to_pandas() has them all")
+    assert f"… and 40 more rules; to_pandas() has them all\n{table.n_conditions} conditions" in repr(table)
     assert "40 more rules" in table._repr_html_()
-    assert len(table.to_pandas()) == len(list(table)) == 100
+    assert len(table.to_pandas()) == len(list(table)) == n_rules

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import io
 import os
 import pickle
@@ -17,8 +18,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import dln
-from dln import DLNRegressor, ModelFileError
-from models import NOT_GROWN, SMALL, frame, models, target
+from dln import DLNRegressor, ModelFileError, PaperDLNRegressor
+from dln._circuit import IsIn
+from dln._model_file import _write
+from models import SMALL, SMALL_PAPER, frame, models, target
 
 
 def roundtrip(model: DLNRegressor, folder: Path) -> DLNRegressor:
@@ -65,7 +68,7 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path: Path):
 def test_how_a_fit_is_run_does_not_change_the_file(changes, tmp_path: Path, capsys):
     """The number of threads, progress bars and callbacks leave no trace in the file."""
     table = frame()
-    settings = {**SMALL, "n_networks": 3}
+    settings = {**SMALL, "n_networks": 3, "n_teachers": 2}
     model = DLNRegressor(**settings).fit(table, target(table))
     other = DLNRegressor(**{**settings, **changes}).fit(table, target(table))
     capsys.readouterr()
@@ -75,16 +78,18 @@ def test_how_a_fit_is_run_does_not_change_the_file(changes, tmp_path: Path, caps
 def test_what_is_given_as_numpy_is_saved_as_numbers(tmp_path: Path):
     """Parameters that are numpy's numbers and arrays come back as Python's; a generator comes back as None."""
     table = frame()
-    model = DLNRegressor(
-        hidden_layer_sizes=np.array([4, 4]),
-        max_epochs=np.int64(2),
-        learning_rate=np.float32(0.5),
-        random_state=np.random.RandomState(0),
-        **NOT_GROWN,
-    ).fit(table, target(table))
-    loaded = roundtrip(model, tmp_path)
-    assert loaded.hidden_layer_sizes == (4, 4)
-    assert type(loaded.max_epochs) is int
+    settings = {
+        "hidden_layer_sizes": np.array([4, 4]),
+        "max_epochs": np.int64(2),
+        "random_state": np.random.RandomState(0),
+    }
+    page = DLNRegressor(**{**SMALL, **settings}, quantile=np.float32(0.5), checkpoint=tmp_path / "run.ckpt")
+    network = PaperDLNRegressor(**{**SMALL_PAPER, **settings}, learning_rate=np.float32(0.5))
+    for model in (page, network):
+        loaded = roundtrip(model.fit(table, target(table)), tmp_path)
+        assert loaded.hidden_layer_sizes == (4, 4)
+        assert type(loaded.max_epochs) is int
+        assert type(loaded) is type(model)
     assert loaded.learning_rate == 0.5
     assert loaded.random_state is None
 
@@ -198,3 +203,65 @@ def test_frames_of_any_kind(tmp_path: Path):
     assert loaded.predict(polars).tobytes() == expected
     assert loaded.predict(polars.cast(pl.Float64)).tobytes() == expected
     assert loaded.predict(pd.DataFrame(numbers)).tobytes() == expected
+
+
+def test_unused_categories_are_not_written(tmp_path: Path):
+    """Categories that no rule names do not appear in the file, and predictions of rows that have them stay the same."""
+    rng = np.random.default_rng(0)
+    people = [f"person {i}" for i in range(300)]
+    table = pd.DataFrame({"name": people, "town": rng.choice(["Aas", "Oslo", "Voss"], 300), "age": rng.random(300)})
+    model = DLNRegressor(**SMALL, max_categories=3).fit(table, 5.0 * (table["town"] == "Oslo") + (table["age"] > 0.5))
+    file = file_of(model, tmp_path)
+    said = " ".join(row.rule for row in model.rules_)
+    assert [name for name in people if f'"{name}"'.encode() in file and name not in said] == []
+    assert dln.load(tmp_path / "model.dln").predict(table).tobytes() == model.predict(table).tobytes()
+    written = dln.load(tmp_path / "model.dln").circuit_
+    for column, j in ((column, j) for j, column in enumerate(written.columns) if column.categories is not None):
+        used = {
+            code
+            for literal in written.literals
+            if isinstance(literal, IsIn) and literal.column == j
+            for code in literal.codes
+        }
+        assert used == set(range(len(column.categories)))
+
+
+def test_a_model_that_is_too_large_to_load_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What `load` would refuse for its size, `save` refuses, and says what helps; the file stays as it was."""
+    model, _ = models()[0]
+    path = tmp_path / "model.dln"
+    path.write_text("before")
+    monkeypatch.setattr(_write, "MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"would have \d+ bytes, more than the 1000 that are read again: fit fewer"):
+        model.save(path)
+    assert path.read_text() == "before"
+
+
+def test_many_long_categories_are_saved_and_loaded(tmp_path: Path):
+    """A column of 100 000 long categories, of which rules name few, is a small file."""
+    n = 100_000
+    names = [f"{i:0170d}" if i % 3 else "usual" for i in range(n)]
+    table = pl.DataFrame({"id": names, "x": np.arange(n) % 7})
+    y = np.where(np.arange(n) % 3, 0.0, 5.0) + table["x"].to_numpy()
+    model = DLNRegressor(**{**SMALL, "max_epochs": 1}, max_categories=2).fit(table, y)
+    assert "usual" in repr(model.rules_)
+    assert len(file_of(model, tmp_path)) < 10**6
+    assert roundtrip(model, tmp_path).predict(table).tobytes() == model.predict(table).tobytes()
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame])
+def test_dates_are_saved_as_parts(frame_of, tmp_path: Path):
+    """A model of dates has rules about their parts; loaded, it knows the table's own columns and predicts the same."""
+    when = [dt.datetime(2024, 1 + i % 12, 1 + i % 28, i % 24) for i in range(200)]  # noqa: DTZ001
+    table = frame_of({"sold_at": when, "area": np.arange(200.0) % 50})
+    y = np.array([float(w.month > 6) for w in when]) * 10
+    model = DLNRegressor(**SMALL).fit(table, y)
+    assert any("sold_at (month)" in row.rule for row in model.rules_)
+    assert model.n_features_in_ == 2
+    assert list(model.feature_names_in_) == ["sold_at", "area"]
+    loaded = roundtrip(model, tmp_path)
+    assert list(loaded.feature_names_in_) == ["sold_at", "area"]
+    assert loaded.n_features_in_ == 2
+    assert loaded.predict(table).tobytes() == model.predict(table).tobytes()
+    assert loaded.explain(table)[0].prediction == model.predict(table)[0]
+    assert file_of(loaded, tmp_path) == file_of(model, tmp_path)

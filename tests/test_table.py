@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+import dln
 from dln._circuit import MISSING, UNKNOWN, Column
-from dln._table import learn_table, read_table
+from dln._dates import WEEKDAYS
+from dln._table import learn_table, read_table, refuse_mask
 
 FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 NAN = float("nan")
@@ -56,6 +58,7 @@ def test_kinds_come_from_types(frame):
         (pa.nulls(3), [NAN, NAN, NAN]),
     ],
 )
+@pytest.mark.filterwarnings("ignore::dln.PrecisionWarning")  # of 2**70
 def test_missing_numbers_are_nan(column, expected):
     """Nullable numbers, nulls, None and NaN of any frame all become NaN."""
     table = learn_table(_frame_of(column))
@@ -138,9 +141,17 @@ def test_other_numbers_become_float64(dtype):
 
 
 def test_large_whole_numbers_become_the_nearest_float():
-    """Whole numbers beyond 2**53 are rounded, silently."""
-    assert learn_table(np.array([[2**63]], dtype=np.uint64)).values[0].tolist() == [2.0**63]
-    assert learn_table(np.array([[2**100]], dtype=object)).values[0].tolist() == [2.0**100]
+    """Whole numbers beyond 2**53 are rounded in number columns, and a warning says so and what to do."""
+    for X, expected in (
+        (np.array([[2**63]], dtype=np.uint64), 2.0**63),
+        (np.array([[2**100]], dtype=object), 2.0**100),
+        (np.array([[-(2**53) - 1]]), -(2.0**53)),
+        (pl.DataFrame({"x0": [2**60 + 1]}), 2.0**60),
+        (pd.DataFrame({"x0": pd.Series([2**60 + 1, None], dtype="Int64")}), 2.0**60),
+    ):
+        with pytest.warns(dln.PrecisionWarning, match=r"column 'x0' holds whole numbers above 2\*\*53.*drop it"):
+            assert learn_table(X).values[0][0] == expected
+        read_table(X, (Column("x0"),))  # once is enough
 
 
 def test_lists_keep_their_numbers():
@@ -259,17 +270,14 @@ def test_infinity(infinity, dtype):
 @pytest.mark.parametrize(
     ("values", "what"),
     [
-        ([dt.datetime(2020, 1, 1)], "Datetime"),  # noqa: DTZ001
         ([dt.timedelta(1)], "Duration"),
-        ([dt.date(2020, 1, 1)], "Date"),
         ([b"abc"], "Binary"),
         ([[1, 2]], "List"),
         ([{"a": 1}], "Struct"),
-        ([dt.time(1)], "Time"),
     ],
 )
 def test_columns_that_cannot_be(values, what):
-    """Dates, durations, bytes, lists and structs are refused with the column and its type, chosen or not."""
+    """Durations, bytes, lists and structs are refused with the column and its type, chosen or not."""
     for chosen in ("from_dtype", ["when"], None):
         with pytest.raises(TypeError, match=f"column 'when' must hold numbers.*holds {what}.*convert"):
             learn_table(pl.DataFrame({"when": values}), chosen)
@@ -277,9 +285,9 @@ def test_columns_that_cannot_be(values, what):
             learn_table(pd.DataFrame({"when": values}), chosen)
 
 
-@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]", "S3"])
+@pytest.mark.parametrize("dtype", ["m8[s]", "S3"])
 def test_arrays_that_cannot_be(dtype):
-    """Arrays of dates, durations and bytes are refused with the first column."""
+    """Arrays of durations and bytes are refused with the first column."""
     with pytest.raises(TypeError, match=r"column 'x0' must hold numbers.*convert"):
         learn_table(np.zeros((2, 2), dtype=dtype))
 
@@ -366,3 +374,148 @@ def test_tiny_and_huge_numbers_are_kept():
     """Subnormal and huge numbers come through bit for bit."""
     numbers = [5e-324, -2.2e-308, 1.7e308, -1.7e308, -0.0]
     assert learn_table(pl.DataFrame({"a": numbers})).values[0].tobytes() == np.array(numbers).tobytes()
+
+
+# --- exact whole numbers, masks ---------------------------------------------------------------------------------------
+
+IDS = (2**60, 2**60 + 1, 2**63 - 1)  # as floats, the first two are equal
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([*IDS, None]),
+        pl.Series([*IDS, None], dtype=pl.Int128),
+        pl.Series([*IDS, None]).cast(pl.Decimal(38, 0)),
+        pd.Series([*IDS, None], dtype="Int64"),
+        pd.Series([*IDS, None], dtype="int64[pyarrow]"),
+        pd.Series([*IDS, None], dtype=object),
+        pa.array([*IDS, None]),
+        np.ma.array([*IDS, 0], mask=[0, 0, 0, 1]),
+    ],
+)
+def test_identifiers_of_64_bits_are_exact(column):
+    """Whole numbers beyond 2**53 are exact as categories, in every frame, also where one of them is missing."""
+    X = column.reshape(-1, 1) if isinstance(column, np.ndarray) else _frame_of(column)
+    table = learn_table(X, [0])
+    assert table.columns[0].categories == IDS
+    assert table.values[0].tolist() == [0, 1, 2, MISSING]
+    assert read_table(X, table.columns).values[0].tolist() == [0, 1, 2, MISSING]
+
+
+@pytest.mark.parametrize("X", [np.array([[float(IDS[0])], [NAN]]), pd.DataFrame({"x0": [IDS[0], None]})])
+def test_rounded_identifiers_are_refused(X):
+    """Floats that may be rounded whole numbers are refused as categories, to learn from and to predict for."""
+    with pytest.raises(ValueError, match=r"the categories of column 'x0' must be exact.*Int64"):
+        learn_table(X, [0])
+    with pytest.raises(ValueError, match=r"the categories of column 'x0' must be exact.*Int64"):
+        read_table(X, (Column("x0", IDS),))
+    assert read_table(X, (Column("x0", (1, 2)),)).values[0].tolist() == [UNKNOWN, MISSING], "no mistake is possible"
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64, bool, object, str])
+def test_masked_values_are_missing(dtype):
+    """What is masked in an array of any type is missing, to learn from and to predict for."""
+    X = np.ma.array(np.array([[1], [0], [1]]).astype(dtype), mask=[[0], [1], [0]])
+    table = learn_table(X)
+    missing = MISSING if table.columns[0].categories is not None else NAN
+    for values in (table.values[0], read_table(X, table.columns).values[0]):
+        np.testing.assert_array_equal(values == values[0], [True, False, True])
+        np.testing.assert_array_equal(values[1], missing)
+
+
+def test_masked_targets_and_weights_are_refused():
+    """A masked target or weight is refused with its row; a mask that hides nothing is none."""
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(ValueError, match="y must be known in every row, but row 1 is masked"):
+        refuse_mask(masked, "y")
+    refuse_mask(masked[:1], "y")
+    refuse_mask([1.0], "y")
+    with pytest.raises(ValueError, match="y must be known in every row"):
+        dln.DLNRegressor().fit([[1.0], [2.0]], masked)
+    with pytest.raises(ValueError, match="sample_weight must be known in every row"):
+        dln.DLNRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=masked)
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------
+
+WHEN = [dt.datetime(2023, 12, 31, 23, 59), None, dt.datetime(2024, 2, 29, 0, 0)]  # noqa: DTZ001 (as in most tables)
+PARTS = {"year": [2023, NAN, 2024], "month": [12, NAN, 2], "weekday": [6, MISSING, 3], "hour": [23, NAN, 0]}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(WHEN),
+        pd.Series(WHEN).dt.tz_localize("Asia/Tokyo"),
+        pd.Series(WHEN, dtype=object),
+        pd.Series(WHEN, dtype="timestamp[ms][pyarrow]"),
+        pl.Series(WHEN),
+        pl.Series(WHEN, dtype=pl.Datetime("ns")).dt.replace_time_zone("America/New_York"),
+        pa.array(WHEN),
+        pa.array(WHEN, type=pa.timestamp("s")),
+    ],
+)
+@pytest.mark.parametrize("chosen", ["from_dtype", None, []])
+def test_dates_become_their_parts(column, chosen):
+    """A datetime of any frame becomes year, month, weekday and hour by the clock it was written by, to predict too."""
+    X = _frame_of(column)
+    name = column.name if isinstance(column, (pd.Series, pl.Series)) and column.name else "c"
+    table = learn_table(X, chosen)
+    assert [column.name for column in table.columns] == [f"{name} ({part})" for part in PARTS]
+    assert table.columns[2].categories == WEEKDAYS
+    for values in (table.values, read_table(X, table.columns).values):
+        np.testing.assert_equal([column.tolist() for column in values], list(PARTS.values()))
+
+
+@pytest.mark.parametrize(
+    "column", [pl.Series([dt.date(2024, 1, 1), dt.date(2024, 1, 2)]), pl.Series([dt.time(1), dt.time(2)])]
+)
+def test_only_parts_that_differ(column):
+    """Parts that are the same in every row, or that a date or a time does not have, are no columns."""
+    (made,) = learn_table(pl.DataFrame({"c": column})).columns
+    assert made.name == ("c (weekday)" if column.dtype == pl.Date else "c (hour)")
+    (same,) = learn_table(pl.DataFrame({"c": column[:1]})).columns
+    assert same.name == ("c (year)" if column.dtype == pl.Date else "c (hour)"), "one, so that no column is lost"
+
+
+def test_dates_whole_or_in_parts():
+    """A model of dates reads tables that hold them whole, in parts or mixed, in any order; other names are refused."""
+    X = pl.DataFrame({"a": [1, 2, 3], "when": WHEN, "then": WHEN})
+    table = learn_table(X)
+    parts = pl.DataFrame(
+        {
+            "then": X["then"],
+            **{f"when ({part})": np.array(values) for part, values in PARTS.items() if part != "weekday"},
+        }
+    ).with_columns(pl.Series("when (weekday)", ["Sunday", None, "Thursday"]), a=X["a"])
+    for other in (X.select("then", "a", "when"), X.to_pandas(), parts):
+        for values, expected in zip(read_table(other, table.columns).values, table.values, strict=True):
+            np.testing.assert_array_equal(values, expected)
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- now\n.*yet now missing:\n- (when|then)"):
+        read_table(X.rename({"when": "now"}).drop("then"), table.columns)
+    with pytest.raises(TypeError, match=r"column 'when' must hold dates, as it did .* but it holds String"):
+        read_table(X.with_columns(when=pl.lit("2024-01-01")), table.columns)
+
+
+def test_arrays_of_dates():
+    """Arrays of dates, and objects among them, are split too, and are read by position."""
+    X = np.array([[1.0, WHEN[0]], [2.0, None], [3.0, WHEN[2]]], dtype=object)
+    table = learn_table(X)
+    assert [column.name for column in table.columns] == ["x0", *(f"x1 ({part})" for part in PARTS)]
+    np.testing.assert_array_equal(read_table(X, table.columns).values[4], [23, NAN, 0])
+    with pytest.raises(ValueError, match="X has 3 features, but dln is expecting 2 features"):
+        read_table(np.zeros((1, 3)), table.columns)
+    assert [c.name for c in learn_table(np.array([["2024-01-01"], ["2025-01-01"]], dtype="M8[D]")).columns] == [
+        "x0 (year)",
+        "x0 (weekday)",
+    ]
+
+
+def test_dates_are_no_categories():
+    """A date that is named among the categories, and a part that is called like another column, are refused."""
+    X = pl.DataFrame({"when": WHEN, "when (month)": [1, 2, 3]})
+    with pytest.raises(TypeError, match=r"column 'when' holds dates, which are split.*categorical_features"):
+        learn_table(X, ["when"])
+    with pytest.raises(ValueError, match=r"X has a column 'when \(month\)', and a date of which that is a part"):
+        learn_table(X)

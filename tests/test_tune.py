@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,15 +26,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dln import DLNRegressor, FitInterruptedWarning, MissingExtraError
+from dln import DLNRegressor, FitInterruptedWarning, MissingExtraError, PaperDLNRegressor
 from dln.tune import Context, DLNSearchCV, StudyError, default_space, paper_space, search
 from dln.tune._data import split
 from dln.tune._places import Here
 from dln.tune._prune import CLOSE_TO_BEST, ENOUGH_TRIALS, Bars
+from dln.tune._space import own_space
 from dln.tune._trial import Job, Task, evaluate
+from models import SMALL
 
 X, Y = make_friedman1(200, n_features=5, noise=1.0, random_state=0)
-QUICK = DLNRegressor.paper(hidden_layer_sizes=(16, 8), max_epochs=30, n_iter_no_change=10)
+QUICK = PaperDLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=30, n_iter_no_change=10)
 
 
 def alphas(trial, context):
@@ -168,32 +171,50 @@ def test_a_dln_inside_a_pipeline_is_searched_too():
     """The DLN at the end of a pipeline gets a seed, and its parameters by their long names."""
 
     def space(trial, context):
-        return {f"dlnregressor__{name}": value for name, value in rates(trial, context).items()}
+        return {f"paperdlnregressor__{name}": value for name, value in rates(trial, context).items()}
 
     pipeline = make_pipeline(FunctionTransformer(), QUICK)
     study = search(pipeline, X, Y, space=space, n_trials=12, random_state=0)
     assert [(t.state, t.value) for t in study.trials] == [(t.state, t.value) for t in network().trials]
-    assert study.best_estimator()["dlnregressor"].random_state == 0
+    assert study.best_estimator()["paperdlnregressor"].random_state == 0
 
 
-@pytest.mark.parametrize("space", [paper_space, default_space])
-def test_our_own_spaces_give_parameters_that_a_dln_takes(space):
+@pytest.mark.parametrize(
+    ("space", "kind", "widest"), [(paper_space, PaperDLNRegressor, 400), (default_space, DLNRegressor, 500)]
+)
+def test_our_own_spaces_give_parameters_that_a_dln_takes(space, kind, widest):
     """Whatever is drawn for whatever table is a valid setting of every parameter that it names."""
     for i, context in enumerate([Context(50, 1, 0), Context(10_000, 0, 30), Context(500, 300, 7)] * 20):
         trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=i)).ask()
-        model = DLNRegressor().set_params(**space(trial, context))
+        model = kind().set_params(**space(trial, context))
         model._validate_params()
-        assert max(model._architecture().hidden_layer_sizes) <= 400
+        assert max(model.hidden_layer_sizes) <= widest
+        size = ("max_conditions", "max_rule_length", "max_rules")
+        assert all(getattr(model, name) == getattr(kind(), name) for name in size if hasattr(model, name))
 
 
 def test_the_space_fits_the_model():
     """The paper's model is searched in the paper's space, the default model in its own."""
     paper = search(QUICK, X, Y, n_trials=2, folds=2, random_state=0)
     assert "gradient_factor" in paper.trials[1].params
-    small = DLNRegressor(hidden_layer_sizes=(8,), max_epochs=2, max_rules=5)
-    default = search(small, X[:60], Y[:60], n_trials=2, folds=2, random_state=0)
-    assert "max_leaves" in default.trials[1].params
-    assert len(default.best_model.circuit_.rules) <= 5
+    assert own_space(DLNRegressor()) is default_space
+    assert own_space(QUICK) is paper_space
+    with pytest.raises(ValueError, match="space must be given for Ridge"):
+        own_space(Ridge())
+
+
+def test_a_page_is_searched_for_too():
+    """A search over a page of rules finds parameters, judges no network by its epochs, and keeps the size."""
+
+    def space(trial, context):
+        del context
+        return {"n_grown_rules": trial.suggest_int("n_grown_rules", 10, 30), "n_networks": 1}
+
+    study = search(DLNRegressor(**SMALL), X[:80], Y[:80], space=space, n_trials=3, folds=2, random_state=0)
+    assert [trial.state for trial in study.trials] == ["complete"] * 3
+    job = Job(DLNRegressor(**SMALL), X[:80], Y[:80], split(80, 2, 0))
+    assert evaluate(job, Task(0, {}, Bars())).curve == {}
+    assert study.best_model.rules_.n_conditions <= SMALL["max_conditions"]
 
 
 # --- the same every time ----------------------------------------------------------------------------------------------
@@ -454,14 +475,13 @@ def test_ctrl_c_keeps_what_is_finished():
     assert {trial.state for trial in study.trials} <= {"complete", "pruned"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_in_a_network_ends_the_search(number, tmp_path):
+def test_ctrl_c_in_a_network_ends_the_search(tmp_path):
     """The network of a trial that is interrupted is not taken for a result: the trial is run again."""
     sent = []
 
     def interrupt(epoch):
         if len(sent) == 60:
-            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), signal.SIGINT)
         sent.append(epoch)
 
     model = clone(QUICK).set_params(callbacks=[interrupt])
@@ -471,6 +491,41 @@ def test_ctrl_c_in_a_network_ends_the_search(number, tmp_path):
     assert study.n_trials < 12
     expected = search(QUICK, X, Y, space=rates, n_trials=12, random_state=0, folds=2)
     assert told(search(QUICK, X, Y, space=rates, n_trials=12, storage=path, folds=2)) == told(expected)
+
+
+def test_sigterm_ends_the_process_and_keeps_the_trials(tmp_path):
+    """SIGTERM ends a process that searches; the trials that were finished are in the storage."""
+    script = """
+import os, signal, sys
+import numpy as np
+from sklearn.linear_model import Ridge
+from dln.tune import search
+
+def send(trial):
+    if trial.number == 2:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+space = lambda trial, context: {"alpha": trial.suggest_float("alpha", 0.1, 1)}
+search(Ridge(), X, X[:, 0], space=space, storage=sys.argv[1], n_trials=9, folds=2, random_state=0, callbacks=[send])
+print("went on")
+"""
+    path = tmp_path / "study.log"
+    done = subprocess.run([sys.executable, "-c", script, path], check=False, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGTERM, done.stderr
+    assert done.stdout == ""
+    assert path.read_text().count('"losses"') == 3
+
+
+def test_a_journal_that_lost_what_it_is_of(tmp_path):
+    """A storage whose own description is damaged is refused in a sentence, not in a traceback."""
+    path = tmp_path / "study.log"
+    ridge(2, storage=path)
+    whole = path.read_text()
+    for damaged in (whole.replace("random_state", "random_stale"), whole.replace('{\\"estimator', '[\\"estimator')):
+        path.write_text(damaged)
+        with pytest.raises(StudyError, match="what it says of its search makes no sense"):
+            ridge(2, storage=path)
 
 
 def test_ctrl_c_before_anything_is_finished_is_ctrl_c():
@@ -543,7 +598,7 @@ def test_missing_extras_are_named(missing, options, monkeypatch):
 # --- DLNSearchCV ------------------------------------------------------------------------------------------------------
 
 
-REFITTED = DLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=10, n_grown_rules=0)
+REFITTED = PaperDLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=10)
 
 
 @parametrize_with_checks([DLNSearchCV(REFITTED, n_trials=2, cv=2)])

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 import dln
-from dln import Circuit, DLNRegressor
+from dln import Circuit, DLNRegressor, PaperDLNRegressor
 
 
 def fit(X: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> DLNRegressor:
@@ -28,12 +28,12 @@ def fit(X: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> DLNRegressor:
 def use(model: DLNRegressor, X: npt.NDArray[np.float64], path: Path) -> float:
     model.save(path)
     try:
-        again: DLNRegressor = dln.load(path)
+        again: DLNRegressor | PaperDLNRegressor = dln.load(path)
     except dln.ModelFileError:
         return 0.0
     circuit: Circuit = again.circuit_
     predictions: npt.NDArray[np.float64] = again.predict(X)
-    paper: DLNRegressor = DLNRegressor.paper(random_state=0)
+    paper: PaperDLNRegressor = DLNRegressor.paper(random_state=0)
     return float(predictions.sum()) + circuit.intercept + len(circuit.rules) + paper.learning_rate
 """
 

@@ -1,7 +1,7 @@
 """dln: regression models that people can read.
 
 >>> from dln import DLNRegressor
->>> model = DLNRegressor(max_epochs=5, random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
+>>> model = DLNRegressor(random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
 >>> model.predict([[1.5], [3.5]]).shape
 (2,)
 """
@@ -19,21 +19,36 @@ if TYPE_CHECKING:
         CheckpointError,
         CheckpointWarning,
         CircuitError,
+        CompileCacheWarning,
+        ExportError,
         FitInterruptedWarning,
         MissingExtraError,
         ModelFileError,
+        NotVerifiedWarning,
+        PrecisionWarning,
+        TimeLimitWarning,
+        VerificationError,
     )
-    from dln._estimator import DLNRegressor, load
+    from dln._estimator import DLNRegressor
+    from dln._paper import PaperDLNRegressor
+    from dln._serving import load
 
 __all__ = [
     "CheckpointError",
     "CheckpointWarning",
     "Circuit",
     "CircuitError",
+    "CompileCacheWarning",
     "DLNRegressor",
+    "ExportError",
     "FitInterruptedWarning",
     "MissingExtraError",
     "ModelFileError",
+    "NotVerifiedWarning",
+    "PaperDLNRegressor",
+    "PrecisionWarning",
+    "TimeLimitWarning",
+    "VerificationError",
     "__version__",
     "load",
     "operations",
@@ -44,7 +59,8 @@ __all__ = [
 _ROOMS = {
     "Circuit": "_circuit",
     "DLNRegressor": "_estimator",
-    "load": "_estimator",
+    "PaperDLNRegressor": "_paper",
+    "load": "_serving",
     "operations": "_cost",
 }
 

@@ -16,17 +16,18 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 UNFINISHED: Final = ".tmp"
 
 
-def write_atomically(path: AnyPath, data: bytes) -> None:
+def write_atomically(path: AnyPath, data: bytes, *, durable: bool = True) -> None:
     """Write a file so that at every moment, whatever happens, `path` holds the old bytes or the new ones.
 
     The bytes go to a file beside it, reach the disk, and only then take the name. A symbolic link stays one, and a file
-    keeps its permissions.
+    keeps its permissions. What is not `durable` may be lost or cut short when the machine stops: for what can be made
+    again, and is checked when it is read.
     """
     target = Path(os.path.realpath(path))
     # Random, so that two writers never share it.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
-        _write(unfinished, data)
+        _write(unfinished, data, durable=durable)
         with contextlib.suppress(FileNotFoundError):
             unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
         unfinished.replace(target)
@@ -36,7 +37,8 @@ def write_atomically(path: AnyPath, data: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
-    _flush_folder(target.parent)
+    if durable:
+        _flush_folder(target.parent)
 
 
 def remove_unfinished(path: AnyPath) -> None:
@@ -47,12 +49,13 @@ def remove_unfinished(path: AnyPath) -> None:
             unfinished.unlink()
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, *, durable: bool) -> None:
     # "x" and no mode of our own: the umask decides who may read it, as for any other file.
     with path.open("xb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -96,6 +96,13 @@ class CircuitBuilder:
             return Signal(opposite, negated=True)
         return Signal(self._intern(gate, _Node(None, gate)))
 
+    def inside(self, node: int) -> Literal | Gate:
+        """Return what a node is: a literal, or a gate on earlier nodes."""
+        found = self._nodes[node]
+        content = found.literal if found.gate is None else found.gate
+        assert content is not None  # noqa: S101 (every node is one or the other)
+        return content
+
     def choice(self, test: Signal, then: Signal, otherwise: Signal) -> Signal:
         """Return the signal that is `then` where the test holds and `otherwise` where it does not."""
         if then == otherwise:

@@ -1,4 +1,4 @@
-"""Charts in matplotlib: importance of columns, course of training, frontier of rules against error."""
+"""Charts in matplotlib: importance of columns, course of training, frontier of conditions against validated R²."""
 
 from __future__ import annotations
 
@@ -52,17 +52,22 @@ def history_chart(history: Mapping[str, Sequence[Any]], ax: Any = None) -> Any:
 
 
 def frontier_chart(frontier: Frontier, ax: Any = None) -> Any:
-    """Draw training and validation error by the number of rules; return the matplotlib axes."""
+    """Draw validated R² by the number of conditions; return the matplotlib axes."""
     ax = _axes(ax)
-    sizes = [point.n_rules for point in frontier]
-    ax.plot(sizes, [point.training_error for point in frontier], ".-", color=_TRAINING, label="training error")
-    errors = [point.validation_error for point in frontier]
-    if all(error is not None for error in errors):
-        ax.plot(sizes, errors, ".-", color=_VALIDATION, label="validation error")
-    ax.set_xlabel("rules")
-    ax.set_ylabel("root mean squared error")
-    ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)
+    known = [point for point in frontier if point.r2 is not None]
+    ax.plot([point.max_conditions for point in known], [point.r2 for point in known], ".-", color=_TRAINING)
+    own = max((point for point in known if point.circuit is not None), key=lambda p: p.max_conditions, default=None)
+    if own is not None:
+        ax.plot([own.max_conditions], [own.r2], "o", color=_VALIDATION, label="this model")
+    if frontier.ceiling is not None:
+        ax.axhline(frontier.ceiling, color=_TRAINING, linewidth=0.8, linestyle=":", label="best model found")
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.set_xlabel("conditions")
+    ax.set_ylabel("R² on rows not learned from")
+    ax.set_ylim(bottom=min([0.0, *(point.r2 for point in known if point.r2 is not None)]), top=1.0)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, loc="lower right")
     return _tidy(ax)
 
 

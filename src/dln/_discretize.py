@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,54 +16,101 @@ from dln._builder import FALSE_SIGNAL, TRUE_SIGNAL, CircuitBuilder, Signal
 from dln._circuit import LARGEST_SUM, MAX_DECIMALS, Above, Circuit, IsMissing, Values
 from dln._cutoffs import shortest_between
 from dln._encoding import ENCODED_MISSING, Encoder, scale
+from dln._errors import PrecisionWarning
 from dln._network import Network
-from dln.training._grow import GrownRule
 
 #: Weights are told to this many digits below the first digit of the target's spread: the rounding of a hundred
 #: weights then moves R² by less than 1e-7.
 WEIGHT_DIGITS: Final = 4
-#: Weights may be this many times the largest target before their sum leaves the exact range.
+#: Weights may be this many times the largest distance from the mean before their sum leaves the exact range.
 _HEADROOM: Final = 1e4
+#: Steps of the grid that a target's spread must have: with fewer, rounded weights could be worse than the mean alone.
+_FEWEST_STEPS: Final = 20
+#: Fewer steps than this, of the grid or of float64, are worth a warning.
+_ENOUGH_STEPS: Final = 1000
+#: Larger targets leave no room for weights that add up to them.
+LARGEST_TARGET: Final = 1e300
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target's units: predictions are ``mean + spread · output``, in steps of ``10**-decimals``."""
+    """The target's units: predictions are ``mean + spread · output``, in steps of ``10**-decimals``.
+
+    Of a target that is not `varying`, constant or with differences too small for its size, only the mean is learned.
+    """
 
     mean: float
     spread: float
     decimals: int
+    varying: bool = True
 
     @classmethod
     def of(cls, y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> Target:
-        """Return the units of a target: its weighted mean and standard deviation."""
+        """Return the units of a target: its weighted mean and standard deviation.
+
+        A target that varies by so little that float64 or the grid can hardly tell is warned of.
+        """
         size = float(np.abs(y).max())
-        if size == 0.0:
-            return cls(0.0, 1.0, 0)
-        # Scaled by a power of two first: squares of 1e200 would overflow.
-        unit = 2.0 ** math.frexp(size)[1]
-        share = weight / weight.sum()
-        mean = float(share @ (y / unit))
-        spread = float(np.sqrt(share @ (y / unit - mean) ** 2)) * unit
-        constant = bool((y == y[0]).all())
-        mean = float(y[0]) if constant else mean * unit
-        if constant or spread <= size * np.finfo(np.float64).eps:
-            return cls(mean, 1.0, _exact_decimals(mean))
-        return cls(mean, spread, _decimals(spread, size))
+        if (y == y[0]).all():
+            return cls(float(y[0]), 1.0, _exact_decimals(float(y[0])), varying=False)
+        # Centred first: the squares of a target far from zero would hide its differences. And scaled by a power of two:
+        # the squares of 1e200 would overflow.
+        deviation = y / 2 - y[0] / 2
+        unit = 2.0 ** math.frexp(float(np.abs(deviation).max()))[1]
+        share = weight / weight.max()
+        share /= share.sum()
+        middle = float(share @ (deviation / unit))
+        mean = float(y[0]) + 2 * (middle * unit)
+        spread = float(np.sqrt(share @ (deviation / unit - middle) ** 2)) * unit * 2
+        decimals = _decimals(spread, mean, float(np.abs(y / 2 - mean / 2).max()) * 2) if spread > 0 else 0
+        steps = min(spread * 10.0**decimals, spread / float(np.spacing(size)))
+        if steps < _ENOUGH_STEPS:
+            _warn_of_small_differences(mean, spread, is_hopeless=steps < _FEWEST_STEPS)
+        if steps < _FEWEST_STEPS:
+            return cls(mean, 1.0, _exact_decimals(mean), varying=False)
+        return cls(mean, spread, decimals)
 
     def standardise(self, y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return a target of mean zero and spread one."""
-        return y / self.spread - self.mean / self.spread
+        """Return a target of mean zero and spread one; zeros where there is nothing to learn."""
+        if not self.varying:
+            return np.zeros(len(y))
+        return (y / 2 - self.mean / 2) / (self.spread / 2)  # halves, whose difference never overflows
 
 
-def _decimals(spread: float, size: float) -> int:
+def check_target_size(y: npt.NDArray[np.float64], name: str) -> None:
+    """Raise where a target is so large that weights could not add up to it."""
+    wrong = np.abs(y) > LARGEST_TARGET
+    if wrong.any():
+        row = int(wrong.argmax())
+        message = (
+            f"{name} must lie between -{LARGEST_TARGET:g} and {LARGEST_TARGET:g}, but row {row} has {y[row]:g}: divide "
+            "the target by a constant"
+        )
+        raise ValueError(message)
+
+
+def _warn_of_small_differences(mean: float, spread: float, *, is_hopeless: bool) -> None:
+    what = "so only their mean was learned" if is_hopeless else "so predictions are coarse"
+    remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
+    message = (
+        f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly tell apart, "
+        f"{what}: {remedy}"
+    )
+    warnings.warn(message, PrecisionWarning, stacklevel=3)
+
+
+def _decimals(spread: float, mean: float, farthest: float) -> int:
+    """Return the decimals of weights: enough for the spread, few enough for a sum of mean and weights to be exact."""
     wanted = WEIGHT_DIGITS - math.floor(math.log10(spread))
-    possible = math.floor(math.log10(LARGEST_SUM / _HEADROOM) - math.log10(size))
+    largest = max(abs(mean), farthest * _HEADROOM)
+    possible = math.floor(math.log10(LARGEST_SUM / 4) - math.log10(largest))
     return max(-MAX_DECIMALS, min(wanted, possible, MAX_DECIMALS))
 
 
 def _exact_decimals(value: float) -> int:
     """Return how many decimals a constant needs, as far as the grid can go."""
+    if value == 0:
+        return 0
     digits = repr(value)
     mantissa, _, exponent = digits.partition("e")
     decimals = len(mantissa.partition(".")[2].rstrip("0")) - int(exponent or 0)
@@ -185,29 +233,3 @@ def _threshold_signals(network: Network, cutter: Cutter) -> list[Signal]:
             above = cutter.above(cut)
             signals.append(above if slope > 0 else ~above)
     return signals
-
-
-def tree_cuts(rule: GrownRule, cutoffs: Sequence[npt.NDArray[np.float64]]) -> Iterator[Cut]:
-    """Yield where a grown rule's tree cuts scaled columns."""
-    for k, threshold in zip(rule.tree.feature.tolist(), rule.tree.threshold.tolist(), strict=True):
-        if 0 <= k < len(cutoffs):
-            yield Cut(k, float(cutoffs[k][threshold]))
-
-
-def tree_signal(
-    rule: GrownRule, cutoffs: Sequence[npt.NDArray[np.float64]], bits: list[Signal], cutter: Cutter
-) -> Signal:
-    """Return the signal of a grown rule: its tree read from the leaves up, each split a choice between two signals."""
-    tree, builder = rule.tree, cutter.builder
-    signals = [TRUE_SIGNAL if upper else FALSE_SIGNAL for upper in rule.upper]
-    for node in range(len(tree.feature) - 1, -1, -1):
-        k = int(tree.feature[node])
-        if k < 0:
-            continue
-        if k < len(cutoffs):
-            test = cutter.above(Cut(k, float(cutoffs[k][tree.threshold[node]])))
-        else:
-            test = bits[k - len(cutoffs)]
-        right, left = signals[tree.right[node]], signals[tree.left[node]]
-        signals[node] = builder.choice(test, right, left)
-    return signals[0]

@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from dln._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
+from dln._compile import compiled
 from dln._rows import weighted_quantile
 from dln._table import read_together
 
@@ -154,7 +154,7 @@ def _literal_rows(items: Sequence[Literal], values: Values, rows: Rows, out: Flo
         out[:, k] = literal_values(literal, taken)
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _gather_scaled(values: Values, rows: Rows, low: float, high: float, out: Floats32) -> None:
     """Gather and scale in one pass: the machine then waits for many rows of a large table at the same time."""
     width = high - low
@@ -182,11 +182,12 @@ def learn_encoder(
     max_categories: int | None = None,
     min_frequency: float = 0.0,
     clip_quantiles: tuple[float, float] = (0.005, 0.995),
+    shared_bits: bool = True,
 ) -> Encoder:
     """Return the encoder of a table given column by column: all its rows, or those named, with weights above zero.
 
     Of three or more categories, those that weigh less than `min_frequency` and those beyond the `max_categories` most
-    frequent share one bit.
+    frequent share one bit; without `shared_bits` they have none: a test on it reads as long as it has categories.
 
     >>> encoder = learn_encoder(
     ...     (Column("bmi"), Column("smoker", ("no", "yes"))),
@@ -212,7 +213,7 @@ def learn_encoder(
                     scaled.append(ScaledColumn(j, *limits))
             else:
                 missing = taken == MISSING
-                groups = _groups(taken, weight, len(categories), max_categories, min_frequency)
+                groups = _groups(taken, weight, len(categories), max_categories, min_frequency, shared_bits)
                 bits.extend(IsIn(j, codes) for codes in groups)
             if missing.any() and not missing.all():
                 bits.append(IsMissing(j))
@@ -243,7 +244,12 @@ def _limits(values: Values, weight: Floats, clip_quantiles: tuple[float, float])
 
 
 def _groups(
-    codes: Values, weight: Floats, n_categories: int, max_categories: int | None, min_frequency: float
+    codes: Values,
+    weight: Floats,
+    n_categories: int,
+    max_categories: int | None,
+    min_frequency: float,
+    shared_bits: bool,  # noqa: FBT001 (as given to `learn_encoder`)
 ) -> list[tuple[int, ...]]:
     """Return the sets of categories that get a bit each."""
     known = codes >= 0
@@ -255,6 +261,9 @@ def _groups(
         frequent = {code for code in by_frequency[:max_categories] if counts[code] >= min_frequency}
         infrequent = tuple(code for code in observed if code not in frequent)
         if len(infrequent) > 1:
-            groups = [*((code,) for code in observed if code in frequent), infrequent]
+            groups = [(code,) for code in observed if code in frequent]
+            if not shared_bits:
+                return groups
+            groups.append(infrequent)
     # Of one set alone the bit is constant, of two each is the other's opposite.
     return groups if len(groups) > TWO else groups[1:]

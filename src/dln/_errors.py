@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dln._clean import clean
+
 
 class CircuitError(ValueError):
     """A circuit that cannot be: an index out of range, a gate before its input, a weight that is not finite.
@@ -28,7 +30,7 @@ class ModelFileError(ValueError):
 
     def __str__(self) -> str:
         where = f"at {self.place}: " if self.place else ""
-        return f"{self.path or 'the file'} is not a model that can be read: {where}{self.reason}"
+        return clean(f"{self.path or 'the file'} is not a model that can be read: {where}{self.reason}")
 
 
 class CheckpointError(ValueError):
@@ -52,10 +54,18 @@ class MissingExtraError(ImportError):
 
 
 class FitInterruptedWarning(UserWarning):
-    """A fit was interrupted and kept the best epochs that it had reached.
+    """A fit was interrupted and kept the best model that it had reached.
 
     >>> import warnings
     >>> warnings.filterwarnings("ignore", category=FitInterruptedWarning)  # for scripts that stop fits on purpose
+    """
+
+
+class TimeLimitWarning(UserWarning):
+    """A fit ran out of the time that it was given, and kept the best model that it had reached.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=TimeLimitWarning)  # for scripts that give little time on purpose
     """
 
 
@@ -64,4 +74,47 @@ class CheckpointWarning(UserWarning):
 
     >>> import warnings
     >>> warnings.filterwarnings("error", category=CheckpointWarning)  # where a fit without checkpoints is no use
+    """
+
+
+class ExportError(ValueError):
+    """A model that a target cannot hold, or a target that is not there.
+
+    >>> import dln
+    >>> raise dln.ExportError("the ending of 'price.docx' names no format: use .c, .sql, .xlsx, .js, .py, .onnx or .v")
+    Traceback (most recent call last):
+    dln._errors.ExportError: the ending of 'price.docx' names no format: use .c, .sql, .xlsx, .js, .py, .onnx or .v
+    """
+
+
+class VerificationError(AssertionError):
+    """An exported model that does not give the model's own predictions, bit for bit, or does not run.
+
+    >>> raise VerificationError("price.c: 3 of 412 rows differ, the first at row 17: 25.0 instead of 24.5")
+    Traceback (most recent call last):
+    dln._errors.VerificationError: price.c: 3 of 412 rows differ, the first at row 17: 25.0 instead of 24.5
+    """
+
+
+class NotVerifiedWarning(UserWarning):
+    """An exported model was not run: what runs it is not installed.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=NotVerifiedWarning)  # where an unverified export is no use
+    """
+
+
+class CompileCacheWarning(UserWarning):
+    """Machine code could not be kept where it is found the next time: dln works, but starts more slowly.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=CompileCacheWarning)  # for containers that live once
+    """
+
+
+class PrecisionWarning(UserWarning):
+    """Numbers differ by less than float64 can tell: some that are different are taken as equal.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=PrecisionWarning)  # where rounded identifiers would be a mistake
     """

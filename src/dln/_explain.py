@@ -28,6 +28,7 @@ from dln._simplify._domain import (
     column_table,
     combinations,
 )
+from dln._widths import USUAL, Intervals
 from dln._words import name_text, node_text, weight_text
 
 Floats = npt.NDArray[np.float64]
@@ -54,12 +55,14 @@ class Explanation:
     terms: tuple[Term, ...]
     decimals: int
     target: str = "prediction"
+    interval: tuple[float, float] | None = None
+    """Between which numbers the target lies in nine of ten rows, if the model knows."""
 
     def __repr__(self) -> str:
         rows = self._rows()
         width = max(len(weight) for weight, _ in rows)
         lines = [f"{weight:>{width}}  {text}" for weight, text in rows]
-        return "\n".join([f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}", *lines])
+        return "\n".join([self._title(), *lines])
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -67,8 +70,14 @@ class Explanation:
             f'<td style="text-align:left">{html.escape(text)}</td></tr>'
             for weight, text in self._rows()
         )
-        title = html.escape(f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}")
+        title = html.escape(self._title())
         return f'<table><caption style="text-align:left">{title}</caption><tbody>{body}</tbody></table>'
+
+    def _title(self) -> str:
+        title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}"
+        if self.interval is None:
+            return title
+        return f"{title} ({interval_text(*self.interval)})"
 
     def _rows(self) -> list[tuple[str, str]]:
         terms = [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
@@ -97,7 +106,18 @@ class Explanations:
         return "".join(row._repr_html_() for row in self.rows)
 
 
-def explain(circuit: Circuit, columns: Sequence[Values], target: str = "prediction") -> Explanations:
+def interval_text(low: float, high: float) -> str:
+    """Return an interval of the usual coverage in words.
+
+    >>> interval_text(31120.5, 34120.5)
+    '90 % interval: 31120.5 to 34120.5'
+    """
+    return f"{USUAL:.0%} interval: {low:.12g} to {high:.12g}".replace("%", " %", 1)
+
+
+def explain(
+    circuit: Circuit, columns: Sequence[Values], target: str = "prediction", intervals: Intervals | None = None
+) -> Explanations:
     """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit.
 
     >>> from dln._circuit import Above, Column, IsIn, Rule
@@ -110,6 +130,7 @@ def explain(circuit: Circuit, columns: Sequence[Values], target: str = "predicti
       310.5  bmi > 30
     """
     predictions = circuit.evaluate(columns)
+    half_width = None if intervals is None else intervals.half_width(USUAL)
     fires = circuit.rule_values(columns)
     order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
@@ -121,6 +142,7 @@ def explain(circuit: Circuit, columns: Sequence[Values], target: str = "predicti
                 tuple(terms[i] for i in order if fires[i][row]),
                 circuit.decimals,
                 target,
+                None if half_width is None else (float(prediction - half_width), float(prediction + half_width)),
             )
             for row, prediction in enumerate(predictions)
         )

@@ -92,8 +92,9 @@ def _latex_number_condition(said: NumberCondition, name: str) -> tuple[str, str]
     if not said.ends:
         missing = "missing" if said.missing else "not missing"
         return rf"{name}\ \text{{is {missing}}}", ""
-    if said.low and said.missing and len(said.ends) <= 2:  # noqa: PLR2004 (two ends make one interval)
-        return rf"\neg ({_latex_intervals(said.ends, name, low=False)[0]})", ""
+    if said.low and said.missing:
+        inner = r" \vee ".join(_latex_intervals(said.ends, name, low=False))
+        return rf"\neg ({inner})", ""
     pieces = _latex_intervals(said.ends, name, low=said.low)
     pieces += [rf"{name}\ \text{{is missing}}"] if said.missing else []
     return r" \vee ".join(pieces), r"\vee" if len(pieces) > 1 else ""

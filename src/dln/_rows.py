@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, uint64
+from numba import uint64
 
 from dln._circuit import Values
-from dln._table import read_together
+from dln._compile import compiled
+from dln._table import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
@@ -27,6 +28,10 @@ CHUNK: Final = 8192
 
 #: Rows that are sorted at once, about: few enough for their hashes to stay in the cache.
 SORTED_AT_ONCE: Final = 4096
+
+#: Largest weights outside of this leave no room for sums and squares of them.
+SMALLEST_WEIGHT: Final = 1e-100
+LARGEST_WEIGHT: Final = 1e100
 
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).
 SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
@@ -106,7 +111,7 @@ def _sorted(hashes: Hashes) -> tuple[npt.NDArray[np.intp], Hashes]:
     return order, parted
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hashes) -> npt.NDArray[np.intp]:
     """Write hashes and their places in the order of their first binary digits; return where each piece ends."""
     shift = uint64(64 - digits)
@@ -125,6 +130,7 @@ def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hash
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
     """Return sample weights as ``(n_rows,) float64``, or say what is wrong with them."""
+    refuse_mask(weight, "sample_weight")
     checked = np.asarray(weight, dtype=np.float64)
     if checked.shape != (n_rows,):
         message = f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}"
@@ -143,6 +149,18 @@ def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
         message = "sample_weight must be above zero for at least one row, but all weights are zero"
         raise ValueError(message)
     return checked
+
+
+def check_weight_size(weight: Floats) -> Floats:
+    """Return the weights of a fit, or say that their size leaves no room for sums and squares."""
+    row = int(weight.argmax())
+    if not SMALLEST_WEIGHT <= weight[row] <= LARGEST_WEIGHT:
+        message = (
+            f"the largest sample_weight must lie between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, but it is that of "
+            f"row {row}, {weight[row]:g}: multiply all weights by a constant"
+        )
+        raise ValueError(message)
+    return weight
 
 
 def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Floats:
@@ -197,7 +215,7 @@ def _add_columns(columns: Sequence[Values], first: Hashes, second: Hashes) -> No
             _add_column(piece, first[start : start + CHUNK], second[start : start + CHUNK])
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _add_column(values: Floats, first: Hashes, second: Hashes) -> None:
     """Stir a column into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
 

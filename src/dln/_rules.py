@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._circuit import Circuit
-from dln._cone import node_counts
-from dln._words import name_text, node_text, number_text, weight_text
+from dln._conditions import count_conditions
+from dln._words import counted, name_text, node_text, number_text, weight_text
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 #: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
-MAX_ROWS: Final = 60
-_HEADINGS: Final = ("weight", "fires", "moves", "literals", "gates", "rule")
+MAX_ROWS: Final = 120
+_HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,15 @@ class RuleRow:
     """One rule of a model.
 
     `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
-    weight × fires over them, so a rule that always or never fires moves nothing; `index` is its place in
-    ``circuit.rules``.
+    weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
+    it prints; `index` is its place in ``circuit.rules``.
     """
 
     rule: str
     weight: float
     support: float
     contribution: float
-    literals: int
-    gates: int
+    conditions: int
     index: int
 
 
@@ -58,11 +57,12 @@ class RuleTable:
     >>> table = rule_table(circuit, [0.1, 0.5], target="charges")
     >>> print(table)
     charges = 8410 + the weights of the rules that fire
-     weight  fires   moves  literals  gates  rule
-    23900.0  10.0%  7170.0         2      1  bmi > 30 and smoker = "yes"
-     -310.5  50.0%   155.2         1      0  bmi > 30
-    >>> table[0].rule, len(table)
-    ('bmi > 30 and smoker = "yes"', 2)
+     weight  fires   moves  rule
+    23900.0  10.0%  7170.0  bmi > 30 and smoker = "yes"
+     -310.5  50.0%   155.2  bmi > 30
+    3 conditions in 2 rules
+    >>> table[0].rule, len(table), table.n_conditions
+    ('bmi > 30 and smoker = "yes"', 2, 3)
     """
 
     rows: tuple[RuleRow, ...]
@@ -79,18 +79,23 @@ class RuleTable:
     def __getitem__(self, position: int) -> RuleRow:
         return self.rows[position]
 
+    @property
+    def n_conditions(self) -> int:
+        """Printed comparisons in all rules: the size of the model."""
+        return sum(row.conditions for row in self.rows)
+
     def __repr__(self) -> str:
         cells = [_HEADINGS, *self._cells()]
-        widths = [max(len(row[i]) for row in cells) for i in range(5)]
+        widths = [max(len(row[i]) for row in cells) for i in range(3)]
         lines = [self._title()]
         for row in cells:
             numbers = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-            lines.append(f"{numbers}  {row[5]}")
+            lines.append(f"{numbers}  {row[3]}")
         return "\n".join([*lines, *self._rest()])
 
     def _repr_html_(self) -> str:
         right, left = ' style="text-align:right"', ' style="text-align:left"'
-        styles = [right] * 5 + [left]
+        styles = [right] * 3 + [left]
         head = "".join(f"<th{style}>{name}</th>" for style, name in zip(styles, _HEADINGS, strict=True))
         body = "".join(
             "<tr>" + "".join(f"<td{s}>{html.escape(text)}</td>" for s, text in zip(styles, row, strict=True)) + "</tr>"
@@ -125,8 +130,6 @@ class RuleTable:
                 weight_text(row.weight, self.decimals),
                 "?" if math.isnan(row.support) else f"{row.support:.1%}",
                 "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
-                str(row.literals),
-                str(row.gates),
                 row.rule,
             )
             for row in self.rows[:MAX_ROWS]
@@ -134,7 +137,8 @@ class RuleTable:
 
     def _rest(self) -> list[str]:
         hidden = len(self.rows) - MAX_ROWS
-        return [f"… and {hidden} more rules; to_pandas() has them all"] if hidden > 0 else []
+        size = f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
+        return [f"… and {hidden} more rules; to_pandas() has them all", size] if hidden > 0 else [size]
 
 
 def rule_table(
@@ -147,11 +151,11 @@ def rule_table(
     rows = []
     if support is None:
         support = [math.nan] * len(circuit.rules)
+    conditions = count_conditions(circuit)
     for index, (rule, share) in enumerate(zip(circuit.rules, support, strict=True)):
-        n_literals, n_gates = node_counts(circuit, rule.node)
         contribution = abs(rule.weight) * math.sqrt(float(share) * max(1.0 - float(share), 0.0))
         text = node_text(circuit, rule.node)
-        rows.append(RuleRow(text, rule.weight, float(share), contribution, n_literals, n_gates, index))
+        rows.append(RuleRow(text, rule.weight, float(share), contribution, conditions[index], index))
 
     # Equal contributions in the order of the circuit: the table of a model never changes.
     def order(row: RuleRow) -> tuple[float, float, int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Final, TypeVar
+from typing import Literal as TypingLiteral
 
 import numba
 import numpy as np
@@ -15,6 +17,8 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from dln._atomic import AnyPath
+from dln._circuit import Circuit, Column, IsIn, Literal
+from dln._dates import with_dates_whole
 from dln._errors import ModelFileError
 from dln._model_file import SavedModel
 from dln._version import __version__
@@ -25,7 +29,11 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 NOT_SAVED: Final = ("callbacks", "checkpoint", "n_jobs", "verbose")
 
 #: Fitted attributes that a model may have, and their names in the file.
-OPTIONAL: Final = {"support_": "support", "target_name_": "target"}
+OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_": "intervals"}
+
+
+#: What a file calls the classes: files hold no names of classes.
+KINDS: Final[dict[str, TypingLiteral["page", "paper"]]] = {"DLNRegressor": "page", "PaperDLNRegressor": "paper"}
 
 
 def training_facts(n_rows: int, n_distinct: int, y: npt.NDArray[np.float64]) -> dict[str, Any]:
@@ -48,6 +56,38 @@ def training_facts(n_rows: int, n_distinct: int, y: npt.NDArray[np.float64]) -> 
     }
 
 
+def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
+    """Return circuits over the same columns with only those categories that their rules name.
+
+    The others may be private, and mean nothing: to a rule, a category that it does not name is like one that it has
+    never seen. True and False are no secrets.
+
+    >>> from dln._circuit import Rule
+    >>> columns = (Column("town", ("Aas", "Bergen", "Oslo")),)
+    >>> circuit = Circuit(columns, (IsIn(0, (1,)),), (), (Rule(0, 2.5),), 0.0, 1)
+    >>> without_unused_categories([circuit])[0].columns
+    (Column(name='town', categories=('Bergen',)),)
+    """
+    columns = list(circuits[0].columns)
+    places: dict[int, dict[int, int]] = {}
+    for j, column in enumerate(columns):
+        if not column.categories or all(isinstance(category, bool) for category in column.categories):
+            continue
+        tests = [one for circuit in circuits for one in circuit.literals if isinstance(one, IsIn) and one.column == j]
+        used = sorted({code for test in tests for code in test.codes})
+        places[j] = {code: new for new, code in enumerate(used)}
+        columns[j] = Column(column.name, tuple(column.categories[code] for code in used))
+
+    def renamed(literal: Literal) -> Literal:
+        if not isinstance(literal, IsIn) or literal.column not in places:
+            return literal
+        return IsIn(literal.column, tuple(places[literal.column][code] for code in literal.codes))
+
+    return [
+        replace(circuit, columns=tuple(columns), literals=tuple(map(renamed, circuit.literals))) for circuit in circuits
+    ]
+
+
 def to_saved(model: Any) -> SavedModel:
     """Return what a file holds of a fitted estimator."""
     model._validate_params()  # noqa: SLF001 (they may have been set since the fit, and must be readable again)
@@ -55,8 +95,13 @@ def to_saved(model: Any) -> SavedModel:
     if not isinstance(parameters["random_state"], (Integral, type(None))):
         parameters["random_state"] = None  # a generator has moved on since the fit: its state now would say nothing
     optional = {place: getattr(model, name) for name, place in OPTIONAL.items() if hasattr(model, name)}
+    columns = [column.name for column in model.circuit_.columns]
+    features = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     return SavedModel(
+        dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
+        kind=KINDS.get(type(model).__name__, "page"),
+        frontier=getattr(model, "_frontier", None),
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,
         n_iter=model.n_iter_,
@@ -69,15 +114,17 @@ def to_saved(model: Any) -> SavedModel:
 def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> Estimator:
     """Return the fitted estimator that a file holds."""
     model = _with_parameters(kind, saved.parameters, os.fspath(path))
+    features = with_dates_whole([column.name for column in saved.circuit.columns], saved.dates)
     fitted = {
         "circuit_": saved.circuit,
-        "n_features_in_": len(saved.circuit.columns),
+        "n_features_in_": len(features),
         "n_iter_": saved.n_iter,
         "history_": dict(saved.history),
         "training_facts_": dict(saved.training),
+        "_frontier": saved.frontier,
     }
     if saved.named:
-        fitted["feature_names_in_"] = np.array([column.name for column in saved.circuit.columns], dtype=object)
+        fitted["feature_names_in_"] = np.array(features, dtype=object)
     for name, place in OPTIONAL.items():
         if getattr(saved, place) is not None:
             fitted[name] = getattr(saved, place)

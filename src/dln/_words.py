@@ -23,6 +23,15 @@ def number_text(value: float) -> str:
     return text.removesuffix(".0")
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "rule"), counted(34, "rule")
+    ('1 rule', '34 rules')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def weight_text(value: float, decimals: int) -> str:
     """Return a weight with all the decimals of its grid."""
     return f"{value:.{decimals}f}" if 0 <= decimals <= 15 else number_text(value)  # noqa: PLR2004 (digits of float64)
@@ -127,11 +136,14 @@ def number_pieces(said: NumberCondition, name: str) -> list[str]:
     ['18 < age ≤ 47.5']
     >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=True), "age")
     ['not age > 47.5']
+    >>> number_pieces(NumberCondition(0, ends=(1.0, 2.0, 3.0), low=True, missing=True), "age")
+    ['not (1 < age ≤ 2 or age > 3)']
     """
     if not said.ends and said.low:
         return [f"{name} is not missing"] if not said.missing else ["always"]
-    if said.low and said.missing and len(said.ends) <= 2:  # noqa: PLR2004 (two ends make one interval)
-        return ["not " + _intervals(said.ends, low=False, name=name)[0]]
+    if said.low and said.missing:
+        pieces = _intervals(said.ends, low=False, name=name)
+        return ["not " + (pieces[0] if len(pieces) == 1 else f"({' or '.join(pieces)})")]
     missing = [f"{name} is missing"] if said.missing else []
     return (_intervals(said.ends, low=said.low, name=name) + missing) or ["never"]
 

@@ -17,7 +17,7 @@ from dln._saving import to_saved  # noqa: E402
 from models import models  # noqa: E402
 
 #: Parameters that every version will have.
-PARAMETERS = ("hidden_layer_sizes", "learning_rate", "max_epochs", "max_rules", "random_state")
+PARAMETERS = ("hidden_layer_sizes", "max_conditions", "max_epochs", "max_rules", "random_state")
 
 
 def main() -> None:

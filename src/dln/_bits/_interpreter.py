@@ -2,7 +2,7 @@
 
 Its inner loops are written for LLVM. Numba has no vectors, and LLVM does not find "compare sixteen numbers, then keep
 sixteen bits" in a plain loop: here it is said in LLVM's own language, for vectors of a length that LLVM fits to the
-machine, whatever it is. They stand in this file because Numba's cache notices changes of this file only.
+machine, whatever it is.
 
 Memory is named by its address, a whole number: Numba would otherwise compile the interpreter for every combination of
 types and layouts of columns.
@@ -15,11 +15,12 @@ from typing import Any, Final
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dln._bits._prepare import ABOVE, IN_RUN, IS_MISSING, XOR_WORDS, Floats, Int64
+from dln._compile import compiled
 
 #: Rows of a word.
 WORD: Final = 64
@@ -47,7 +48,7 @@ _ROW_OF_WORDS: Final = 8 * WORDS
 
 _cgutils: Any = cgutils
 _intrinsic: Any = intrinsic
-_jit: Any = njit(nogil=True, cache=True)
+_jit: Any = compiled(nogil=True)
 
 # --- for LLVM ---------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Model files: one file, data only, the same bytes for the same model. `docs/model-file.md` is the specification."""
 
-from dln._model_file._read import MAX_BYTES, from_bytes, read_model
-from dln._model_file._schema import FORMAT, SavedModel, json_schema
+from dln._model_file._read import from_bytes, read_model
+from dln._model_file._schema import FORMAT, MAX_BYTES, SavedModel, json_schema
 from dln._model_file._write import sealed, to_bytes, write_model
 
 __all__ = [

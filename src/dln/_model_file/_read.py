@@ -15,23 +15,27 @@ import msgspec
 
 from dln._atomic import AnyPath
 from dln._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
+from dln._dates import split_part_name
 from dln._errors import CircuitError, ModelFileError
+from dln._frontier import Frontier, Point
 from dln._model_file._schema import (
     FORMAT,
     MAGIC,
+    MAX_BYTES,
     NOT_FINITE,
     AbovePart,
     ColumnPart,
+    FrontierPart,
     InPart,
+    IntervalsPart,
     MissingPart,
     ModelPart,
     SavedModel,
     Scalar,
+    SmallerPart,
 )
 from dln._model_file._write import canonical_json
-
-#: Larger files are refused before they are read. A model of a thousand rules takes less than a hundredth of this.
-MAX_BYTES: Final = 16 * 2**20
+from dln._widths import Intervals, check_widths
 
 _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
@@ -139,8 +143,9 @@ def _model(part: ModelPart) -> SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
+    circuit = _circuit(part, columns, part.decimals)
     return SavedModel(
-        _circuit(part, columns),
+        circuit,
         part.named,
         # Lists are mutable, and what was given was most often a tuple.
         {name: tuple(value) if isinstance(value, list) else value for name, value in part.parameters.items()},
@@ -149,7 +154,32 @@ def _model(part: ModelPart) -> SavedModel:
         training,
         part.support,
         part.target,
+        tuple(part.dates),
+        _intervals(part.intervals),
+        part.kind,
+        None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
     )
+
+
+def _frontier(part: FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:
+    """Return the frontier; the model stands in it once, and the sizes ascend."""
+    points: list[Point] = []
+    for k, point in enumerate(part.points):
+        place = f"frontier.points[{k}]"
+        circuit, shares = (own, tuple(support or ())) if point.own else (None, ())
+        if point.smaller is not None:
+            circuit = _circuit(point.smaller, own.columns, own.decimals, f"{place}.smaller.")
+            shares = tuple(point.smaller.support)
+            if point.own or len(shares) != len(circuit.rules):
+                _fail(f"expected one number per rule, {len(circuit.rules)}, got {len(shares)}", f"{place}.smaller")
+        if circuit is not None and point.conditions is None:
+            _fail("a model of the frontier has a number of conditions", place)
+        if points and point.max_conditions < points[-1].max_conditions:
+            _fail("sizes must ascend", place)
+        points.append(Point(point.max_conditions, point.conditions, point.rules, point.r2, circuit, shares))
+    if sum(point.own for point in part.points) != 1:
+        _fail("exactly one point must be the model's own", "frontier.points")
+    return Frontier(tuple(points), part.ceiling)
 
 
 def _column(j: int, part: ColumnPart) -> Column:
@@ -173,11 +203,23 @@ def _check_rest(part: ModelPart) -> None:
         _fail("target_min must not be above target_max", "training")
     if part.training.distinct_rows > part.training.rows:
         _fail("distinct_rows must not be above rows", "training")
+    bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
+    for k, name in enumerate(part.dates):
+        if name not in bases or name in part.dates[:k]:
+            _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
     if part.support is not None and len(part.support) != len(part.rules):
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
 
 
-def _circuit(part: ModelPart, columns: tuple[Column, ...]) -> Circuit:
+def _intervals(part: IntervalsPart | None) -> Intervals | None:
+    if part is None:
+        return None
+    if (reason := check_widths(part.widths)) is not None:
+        _fail(reason, "intervals.widths")
+    return Intervals(tuple(part.widths), part.source, part.weight)
+
+
+def _circuit(part: ModelPart | SmallerPart, columns: tuple[Column, ...], decimals: int, inside: str = "") -> Circuit:
     try:
         return Circuit(
             columns,
@@ -185,12 +227,12 @@ def _circuit(part: ModelPart, columns: tuple[Column, ...]) -> Circuit:
             tuple(Gate(gate.kind, gate.a, gate.b) for gate in part.gates),
             tuple(Rule(rule.node, rule.weight) for rule in part.rules),
             part.intercept,
-            part.decimals,
+            decimals,
         )
     except CircuitError as error:
         match = _PLACE_IN_CIRCUIT.fullmatch(str(error))
         reason, place = (match[3], f"{match[1]}s[{match[2]}]") if match else (str(error), "the circuit")
-        _fail(reason, place)
+        _fail(reason, inside + place)
 
 
 def _literal(part: AbovePart | InPart | MissingPart) -> Literal:

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
+from typing import Literal as TypingLiteral
 
 import msgspec
 from msgspec import Meta
 
 from dln._circuit import MAX_DECIMALS, Circuit
+from dln._frontier import Frontier
+from dln._widths import STEPS, Intervals
 
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
 FORMAT: Final = 1
+
+#: Larger files are refused before they are read, and before they are written. A model of a thousand rules takes less
+#: than a hundredth of this.
+MAX_BYTES: Final = 16 * 2**20
 
 #: What JSON has no numbers for; a loss can be one.
 NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -83,6 +90,43 @@ class TrainingPart(_Part, frozen=True):
     versions: dict[str, str]
 
 
+class IntervalsPart(_Part, frozen=True):
+    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which."""
+
+    source: TypingLiteral["rows set aside", "folds"]
+    weight: Annotated[float, Meta(gt=0)]
+    widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
+
+
+class SmallerPart(_Part, frozen=True):
+    """A smaller model over the columns of the model, on the same grid."""
+
+    intercept: float
+    rules: list[RulePart]
+    gates: list[GatePart]
+    literals: list[AbovePart | InPart | MissingPart]
+    support: list[Share]
+
+
+class PointPart(_Part, frozen=True):
+    """A size and its validated R²; where it is smaller than the model, the best model found for it."""
+
+    max_conditions: Index
+    conditions: Index | None = None
+    rules: Index | None = None
+    r2: float | None = None
+    own: bool = False
+    """Whether this is the model itself."""
+    smaller: SmallerPart | None = None
+
+
+class FrontierPart(_Part, frozen=True):
+    """Models of other sizes, from the smallest to the largest, and the validated R² of the best of any size."""
+
+    points: list[PointPart]
+    ceiling: float | None = None
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -102,6 +146,14 @@ class ModelPart(_Part, frozen=True):
     """The share of (weighted) training rows on which each rule fires."""
     target: str | None = None
     """The target's name."""
+    dates: list[str] = []
+    """Columns of the table that were dates: those of the model are their parts, like ``sold_at (month)``."""
+    intervals: IntervalsPart | None = None
+    """How far predictions may be off."""
+    kind: TypingLiteral["page", "paper"] = "page"
+    """Whether it was learned as a page of rules or as the paper's network."""
+    frontier: FrontierPart | None = None
+    """Models of other sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +168,10 @@ class SavedModel:
     training: Mapping[str, Any]
     support: Sequence[float] | None = None
     target: str | None = None
+    dates: Sequence[str] = ()
+    intervals: Intervals | None = None
+    kind: TypingLiteral["page", "paper"] = "page"
+    frontier: Frontier | None = None
 
 
 def json_schema() -> dict[str, Any]:

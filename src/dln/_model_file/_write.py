@@ -12,19 +12,24 @@ import msgspec
 import numpy as np
 
 from dln._atomic import AnyPath, write_atomically
-from dln._circuit import Above, IsIn, IsMissing, Literal
+from dln._circuit import Above, Circuit, IsIn, IsMissing, Literal
 from dln._errors import ModelFileError
 from dln._model_file._schema import (
     FORMAT,
     MAGIC,
+    MAX_BYTES,
     AbovePart,
     ColumnPart,
+    FrontierPart,
     GatePart,
     InPart,
+    IntervalsPart,
     MissingPart,
     ModelPart,
+    PointPart,
     RulePart,
     SavedModel,
+    SmallerPart,
     TrainingPart,
 )
 
@@ -35,6 +40,12 @@ def write_model(path: AnyPath, model: SavedModel) -> None:
 
     try:
         data = to_bytes(model)
+        if len(data) > MAX_BYTES:
+            message = (
+                f"the model cannot be saved: its file would have {len(data)} bytes, more than the {MAX_BYTES} that are "
+                "read again: fit fewer rules, or merge categories (max_categories, min_frequency)"
+            )
+            raise ValueError(message)
         from_bytes(data)
     except UnicodeEncodeError as error:
         message = (
@@ -73,9 +84,7 @@ def _part(model: SavedModel) -> ModelPart:
     return ModelPart(
         decimals=circuit.decimals,
         intercept=circuit.intercept,
-        rules=[RulePart(rule.node, rule.weight) for rule in circuit.rules],
-        gates=[GatePart(gate.kind, gate.a, gate.b) for gate in circuit.gates],
-        literals=[_literal_part(literal) for literal in circuit.literals],
+        **_nodes(circuit),
         columns=[
             ColumnPart(column.name, None if column.categories is None else list(column.categories))
             for column in circuit.columns
@@ -87,7 +96,36 @@ def _part(model: SavedModel) -> ModelPart:
         training=TrainingPart(**model.training),
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
+        dates=list(model.dates),
+        intervals=None
+        if model.intervals is None
+        else IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        kind=model.kind,
+        frontier=_frontier_part(model),
     )
+
+
+def _nodes(circuit: Circuit) -> dict[str, Any]:
+    return {
+        "rules": [RulePart(rule.node, rule.weight) for rule in circuit.rules],
+        "gates": [GatePart(gate.kind, gate.a, gate.b) for gate in circuit.gates],
+        "literals": [_literal_part(literal) for literal in circuit.literals],
+    }
+
+
+def _frontier_part(model: SavedModel) -> FrontierPart | None:
+    if model.frontier is None:
+        return None
+    points = []
+    # Two sizes may have come to the same model: the larger is the model's own.
+    own_place = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
+    for k, point in enumerate(model.frontier):
+        circuit, own = point.circuit, k == own_place
+        smaller = None
+        if circuit is not None and not own:
+            smaller = SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
+        points.append(PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
+    return FrontierPart(points, model.frontier.ceiling)
 
 
 def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from dln._errors import MissingExtraError
 from dln._estimator import DLNRegressor
+from dln._paper import PaperDLNRegressor
 from dln.bench._mlp import TorchMLP
 from dln.bench._names import ABLATIONS, MODELS
 from dln.bench._preparation import prepared
@@ -101,7 +102,7 @@ def _make_ebm(facts: Facts, seed: int) -> Any:
 
 
 def _make_ablation(name: str) -> Callable[[Facts, int], Any]:
-    return lambda _facts, seed: DLNRegressor.paper(random_state=seed, n_jobs=1, **CHANGES[name])
+    return lambda _facts, seed: PaperDLNRegressor(random_state=seed, n_jobs=1, **CHANGES[name])
 
 
 # --- spaces -----------------------------------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ _MODELS: Final[dict[str, Model]] = {
         "model__regressor__",
     ),
     "mlp": Model(lambda facts, seed: prepared(facts, TorchMLP(random_state=seed)), _inside(_mlp)),
-    "dln-paper": Model(lambda _, seed: DLNRegressor.paper(random_state=seed, n_jobs=1), paper_space, ""),
+    "dln-paper": Model(lambda _, seed: PaperDLNRegressor(random_state=seed, n_jobs=1), paper_space, ""),
     "dln": Model(lambda _, seed: DLNRegressor(random_state=seed, n_jobs=1), default_space, ""),
     "lightgbm": Model(_make_lightgbm, _inside(_lightgbm)),
     "ebm": Model(_make_ebm, _ebm, ""),

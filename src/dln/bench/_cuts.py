@@ -77,10 +77,14 @@ CUTS: Final[dict[str, Cut]] = {
     **dict.fromkeys(ABLATIONS, _NETWORK),
 }
 
+_QUICK_PAGE: Final = {"max_epochs": 5, "n_generations": 1, "n_grown_rules": 100, "n_teachers": 1, "n_networks": 1}
+
 #: For ``--quick``: everything is done, nothing is done well.
 QUICK: Final[dict[str, Cut]] = {
     name: Cut(max_rows=200, search={"max_epochs": 5}, final={"max_epochs": 20})
-    if name in {"mlp", "dln-paper", "dln", *ABLATIONS}
+    if name in {"mlp", "dln-paper", *ABLATIONS}
+    else Cut(max_rows=200, search=_QUICK_PAGE, final={**_QUICK_PAGE, "max_epochs": 20})
+    if name == "dln"
     else Cut(max_rows=200, search={"outer_bags": 1, "max_rounds": 50}, final={"outer_bags": 1, "max_rounds": 50})
     if name == "ebm"
     else Cut(max_rows=200)

@@ -21,7 +21,7 @@ MODELS: Final[dict[str, str]] = {
     "ebm": "EBM",
 }
 
-#: Ablations of the paper's DLN: name -> title. Each changes one setting of ``DLNRegressor.paper``.
+#: Ablations of the paper's DLN: name -> title. Each changes one setting of `PaperDLNRegressor`.
 ABLATIONS: Final[dict[str, str]] = {
     "no-schedule": "No temperature schedule",
     "two-phases": "Two phases",

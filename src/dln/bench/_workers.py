@@ -133,7 +133,7 @@ class Processes:
                 self._tell(message)
 
     def close(self) -> None:
-        """Kill the processes: SIGTERM would have a running fit keep its model and go on."""
+        """Kill the processes: SIGTERM would wait for the end of an epoch."""
         workers = [*self._idle, *self._busy]
         for worker in workers:
             worker.process.kill()

@@ -5,6 +5,7 @@ This file and the tops of the others import nothing slow, so that ``dln --help``
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -13,17 +14,30 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dln.cli import _bench, _demo, _explain, _fit, _plot, _predict, _show, _tune
-from dln.cli._mistakes import BAD_INPUT, Mistake
+from dln.cli import _bench, _demo, _explain, _export, _fit, _plot, _predict, _prune, _show, _tune, _verify
+from dln.cli._mistakes import BAD_INPUT, INTERRUPTED, NO_READER, NOT_WRITTEN, Mistake, complain
 
 __all__ = ["app", "main"]
 
-#: The exit code after Ctrl-C, as shells have it.
-INTERRUPTED = 130
+#: What the system says where a disk is full, broken or not to be written to.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+
+
+class _NoReaderError(Exception):
+    """Nobody reads standard output any more."""
 
 
 class _Program(TyperGroup):
     """The commands, with every mistake told in one sentence."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; typer has its own answers to Ctrl-C and to a reader that has gone: hide them."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _NoReaderError from error
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error
 
     def main(
         self,
@@ -45,22 +59,30 @@ class _Program(TyperGroup):
                 **extra,
             )
             sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader of a pipe has seen enough, as in `dln show model.dln | head`.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
+        except (BrokenPipeError, _NoReaderError):
+            # The reader of a pipe has seen enough, as in `dln show model.dln | head`: nothing is to be said.
+            _forget_output()
+            code = NO_READER
         except (KeyboardInterrupt, typer.Abort):
-            sys.stderr.write("dln: interrupted\n")
+            complain("interrupted")
             code = INTERRUPTED
         except Exception as error:
             sentence = _sentence(error)
             if sentence is None:
                 raise
-            sys.stderr.write(f"dln: {sentence}\n")
+            complain(sentence)
             code = BAD_INPUT
+            if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+                _forget_output()
+                code = NOT_WRITTEN
         if not standalone_mode:
             return code
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _forget_output() -> None:
+    """Let what standard output still holds go nowhere: Python would try to write it once more at the end, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: Exception) -> str | None:
@@ -71,9 +93,12 @@ def _sentence(error: Exception) -> str | None:
         text = str(error.format_message()).strip().removesuffix(".")
         return f"{text[:1].lower()}{text[1:]} (dln --help lists commands and options)"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename!r}: {error.strerror}" if error.filename else str(error.strerror)
+        name = repr(error.filename) if error.filename else "the output could not be written"
+        return f"{name}: {error.strerror}"
     dln_errors = sys.modules.get("dln._errors")
-    if dln_errors is not None and isinstance(error, (dln_errors.ModelFileError, dln_errors.MissingExtraError)):
+    if dln_errors is not None and isinstance(
+        error, (dln_errors.ModelFileError, dln_errors.MissingExtraError, dln_errors.ExportError)
+    ):
         return str(error)
     return None
 
@@ -84,7 +109,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Regression models that people can read: sums of logic rules, learned from a table.",
+    help="Regression models that people can read: a page of logic rules, learned from a table.",
     epilog="A first model: dln fit houses.csv --target price -o house.dln",
 )
 
@@ -115,8 +140,11 @@ def _before(
 app.command("fit")(_fit.fit)
 app.command("predict")(_predict.predict)
 app.command("show")(_show.show_model)
+app.command("prune")(_prune.prune)
 app.command("explain")(_explain.explain)
 app.command("plot")(_plot.plot)
+app.command("export")(_export.export)
+app.command("verify")(_verify.verify)
 app.command("tune")(_tune.tune)
 app.command("demo")(_demo.demo)
 app.add_typer(_bench.app, name="bench")

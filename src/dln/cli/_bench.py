@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from dln.cli import _bench_report, _options
-from dln.cli._mistakes import Mistake
+from dln.cli._mistakes import INTERRUPTED, Mistake, complain
 
 if TYPE_CHECKING:
     from dln.bench._cuts import Budget
@@ -25,8 +24,6 @@ app.command("report")(_bench_report.report)
 
 #: The exit code of a run in which units failed.
 FAILED: Final = 1
-#: After Ctrl-C, as shells have it.
-INTERRUPTED: Final = 130
 
 #: Packages that single models need, beyond those of the benchmark itself.
 MODEL_NEEDS: Final = {"lightgbm": ("lightgbm",), "ebm": ("interpret",), "mlp": ("torch",)}
@@ -95,7 +92,7 @@ def run(
                 tell=watch.tell,
             )
     except KeyboardInterrupt:
-        sys.stderr.write("dln: interrupted; what is finished is kept, and the same command goes on from there\n")
+        complain("interrupted; what is finished is kept, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     except (DatasetError, DownloadError, _protocol.RunError, ResultFileError, StudyError) as error:
         raise Mistake(str(error)) from None

@@ -13,8 +13,9 @@ from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
 
+from dln._dates import DATE_PARTS, part_name
 from dln.cli import _values as values
-from dln.cli._mistakes import Mistake, nearest, quoted
+from dln.cli._mistakes import Mistake, listed, nearest, quoted
 from dln.cli._read import TableFile
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
@@ -27,6 +28,9 @@ DIFFERENT: Final = 0.9
 
 #: In fewer rows than this, values that are all different tell nothing.
 ROWS_TO_JUDGE: Final = 20
+
+#: Floats up to this size hold whole numbers exactly.
+LARGEST_WHOLE: Final = 2.0**53
 
 _ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
 
@@ -189,9 +193,10 @@ def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, use
         typed, order = _typed(file, name, column, as_category=name in wishes.categorical)
     else:
         typed, order = column, None
-    typed = typed.filter(used)
+    column, typed = column.filter(used), typed.filter(used)
+    missing = _missing(column, typed)
     if typed.dtype in (pl.Date, pl.Datetime, pl.Time):
-        _find_dates(findings, name, typed, order)
+        _find_dates(findings, name, typed, order, missing)
         return
     reason = _unusable(typed) or (None if wanted else _tells_nothing(name, typed))
     if typed.dtype == pl.String and order == "unclear":
@@ -199,11 +204,30 @@ def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, use
     if reason is not None:
         findings.say(name, "left out", reason)
     elif typed.dtype == pl.Boolean:
-        findings.say(name, "yes or no", "", typed)
+        findings.say(name, "yes or no", missing, typed)
     elif typed.dtype.is_numeric() and name not in wishes.categorical:
-        findings.say(name, "numbers", "", typed.cast(pl.Float64))
+        numbers = typed.cast(pl.Float64)
+        rounded = not column.dtype.is_float() and (numbers.abs() >= LARGEST_WHOLE).any()
+        findings.say(name, "numbers", _listed(missing, "rounded: some are above 2^53" if rounded else ""), numbers)
     else:
-        findings.say(name, "categories", f"{typed.drop_nulls().n_unique()}", as_text(typed))
+        findings.say(name, "categories", _listed(f"{typed.drop_nulls().n_unique()}", missing), as_text(typed))
+
+
+def _missing(column: pl.Series, typed: pl.Series) -> str:
+    """Return how many values are missing, and which words were read as that where numbers or dates stand."""
+    n_missing = (typed.fill_nan(None) if typed.dtype.is_float() else typed).null_count()
+    if not n_missing:
+        return ""
+    if column.dtype != pl.String or typed.dtype == pl.String:
+        return f"{n_missing:,} missing"
+    words = column.filter(values.text(column).is_not_null() & typed.is_null()).str.strip_chars()
+    if words.is_empty():
+        return f"{n_missing:,} missing"
+    return f"{n_missing:,} missing, {len(words):,} of them written {listed(words.unique(maintain_order=True))}"
+
+
+def _listed(*details: str) -> str:
+    return ", ".join(detail for detail in details if detail)
 
 
 def _typed(file: TableFile, name: str, column: pl.Series, *, as_category: bool) -> tuple[pl.Series, str | None]:
@@ -250,23 +274,22 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
         raise Mistake(message)
 
 
-def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | None) -> None:
-    dtype = dates.dtype
-    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-        dates = dates.dt.replace_time_zone(None)
-    parts = [part for part in values.DATE_PARTS if has_part(dtype, part)]
-    made = [values.date_part(dates, part).alias(values.part_name(name, part, order)) for part in parts]
-    told = [(part, column) for part, column in zip(parts, made, strict=True) if column.n_unique() > 1]
-    if not told:
-        findings.say(name, "left out", "it is the same in every row" if dates.count() else "it is empty")
+def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | None, missing: str) -> None:
+    if not dates.count():
+        findings.say(name, "left out", "it is empty")
         return
-    how = ", ".join(part for part, _ in told) + (f", read as {order}" if order else "")
-    findings.say(name, "dates", how, *(column for _, column in told))
-
-
-def has_part(dtype: pl.DataType, part: values.DatePart) -> bool:
-    """Tell whether a date, a time or both have a year, month, weekday or hour."""
-    return part != "hour" if dtype == pl.Date else (part == "hour" or dtype != pl.Time)
+    if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone is not None:
+        dates = dates.dt.replace_time_zone(None)
+    made = {part: values.date_part(dates, part) for part in DATE_PARTS}
+    told = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
+    if not told and dates.null_count():
+        told = {part: column for part, column in made.items() if column.count()}  # whether there is one tells something
+        told = dict(list(told.items())[:1])
+    if not told:
+        findings.say(name, "left out", "it is the same in every row")
+        return
+    how = _listed(", ".join(told), f"read as {order}" if order else "", missing)
+    findings.say(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in told.items()))
 
 
 def _unusable(column: pl.Series) -> str | None:
@@ -301,7 +324,13 @@ def _tells_nothing(name: str, column: pl.Series) -> str | None:
 def as_text(column: pl.Series) -> pl.Series:
     """Return categories as text; 3 and 3.0 are the same one."""
     if column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
-        column = column.cast(pl.Int64, strict=False)
+        if (large := column.abs() >= LARGEST_WHOLE).any():
+            message = (
+                f"the categories of column {column.name!r} must be exact, but {column.filter(large)[0]!r} is a float, "
+                "in which whole numbers above 2^53 are rounded: write the column as whole numbers or text"
+            )
+            raise Mistake(message)
+        column = column.cast(pl.Int64)
     return column.cast(pl.String)
 
 

@@ -13,8 +13,8 @@ from dln.cli._mistakes import Mistake
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln import DLNRegressor
     from dln._explain import Explanation
+    from dln._regressor import CircuitRegressor
 
 
 def explain(
@@ -36,7 +36,7 @@ def explain(
         _tell(fitted, explanation, X, row, table)
 
 
-def _row(model: DLNRegressor, model_said: str, table: str, row: int) -> pl.DataFrame:
+def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.DataFrame:
     """Return the model's columns of one row of the file."""
     import polars as pl
 
@@ -67,7 +67,8 @@ def _values(model_columns: list[str], X: pl.DataFrame) -> list[tuple[str, str]]:
     ]
 
 
-def _tell(model: DLNRegressor, explanation: Explanation, X: pl.DataFrame, row: int, table: str) -> None:
+def _tell(model: CircuitRegressor, explanation: Explanation, X: pl.DataFrame, row: int, table: str) -> None:
+    from dln._explain import interval_text
     from dln._words import name_text, weight_text
     from dln.cli._show import columns_used
     from dln.cli._terminal import facts, show, thousands
@@ -81,6 +82,7 @@ def _tell(model: DLNRegressor, explanation: Explanation, X: pl.DataFrame, row: i
         facts(_values(columns_used(model), X)),
         f"\n{name_text(explanation.target)} = {weight_text(explanation.prediction, decimals)}, the sum of",
         weights_table([(explanation.intercept, "to begin with"), *terms], decimals),
+        *([] if explanation.interval is None else [f"\n{interval_text(*explanation.interval)}"]),
     )
 
 
@@ -93,6 +95,7 @@ def _print_json(explanation: Explanation, X: pl.DataFrame, row: int) -> None:
             "row": row,
             "values": X.row(0, named=True),
             "prediction": explanation.prediction,
+            "interval": None if explanation.interval is None else list(explanation.interval),
             "intercept": explanation.intercept,
             "fired": terms,
         }

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from dln._circuit import Category, Circuit, Column
+from dln._dates import DatePart, split_part_name
 from dln.cli import _values as values
-from dln.cli._columns import as_text, dtype_words, has_part
+from dln.cli._columns import as_text, dtype_words
 from dln.cli._mistakes import Mistake, nearest, quoted
 from dln.cli._read import TableFile
 
@@ -20,7 +21,7 @@ class Input:
 
     column: Column
     source: str | None
-    part: values.DatePart | None = None
+    part: DatePart | None = None
     order: str | None = None
 
 
@@ -29,7 +30,7 @@ def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Inpu
     used = {literal.column for literal in circuit.literals}
     inputs = []
     for j, column in enumerate(circuit.columns):
-        split = values.split_part_name(column.name)
+        split = split_part_name(column.name)
         if j not in used:
             inputs.append(Input(column, None))
         elif column.name in file.names:
@@ -61,9 +62,7 @@ def inputs_of(file: TableFile, frame: pl.DataFrame, inputs: Sequence[Input], fir
         if entry.source is None:
             column = _nothing(is_number=is_number, n_rows=frame.height)
         elif entry.part is not None:
-            date = dates[entry.source, entry.order]
-            told = has_part(date.dtype, entry.part)
-            column = values.date_part(date, entry.part) if told else _nothing(is_number=is_number, n_rows=frame.height)
+            column = values.date_part(dates[entry.source, entry.order], entry.part)
         else:
             column = _converted(file, frame[entry.source], entry.column.categories, first_row)
         columns.append(column.alias(name))
@@ -79,15 +78,20 @@ def _converted(
 ) -> pl.Series:
     """Return a column as what the model reads: text for categories of text, Booleans, or numbers."""
     is_text = column.dtype == pl.String
-    if categories is not None and any(isinstance(category, str) for category in categories):
+    if categories is not None and (not categories or any(isinstance(category, str) for category in categories)):
         return values.text(column) if is_text else as_text(column)
     if not is_text:
         if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
             raise _wrong_type(file, column, "numbers")
-        return column if column.dtype == pl.Boolean else column.cast(pl.Float64)
-    if categories is not None:
+        is_exact = column.dtype == pl.Boolean or (categories is not None and column.dtype.is_integer())
+        return column if is_exact else column.cast(pl.Float64)
+    if categories is not None and all(isinstance(category, bool) for category in categories):
         return _checked(file, column, values.boolean(column), "true or false", first_row)
-    return _checked(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
+    numbers = _checked(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
+    if categories is None:
+        return numbers
+    whole = column.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
+    return whole if whole.null_count() == numbers.null_count() else numbers
 
 
 def _dates(file: TableFile, column: pl.Series, entry: Input, first_row: int) -> pl.Series:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
+
+from dln._clean import clean
 
 #: Names listed in a message before it says "…".
 LISTED: Final = 8
@@ -12,12 +15,31 @@ LISTED: Final = 8
 #: Characters of a value that a message shows.
 GLANCE: Final = 32
 
+#: The exit code where the output could not be written.
+NOT_WRITTEN: Final = 1
+
 #: The exit code for bad input, as for every command line made with typer.
 BAD_INPUT: Final = 2
+
+#: The exit code after Ctrl-C, as shells have it.
+INTERRUPTED: Final = 130
+
+#: The exit code where the reader of a pipe has gone, as shells have it.
+NO_READER: Final = 141
 
 
 class Mistake(Exception):  # noqa: N818 (a person's mistake, not the program's)
     """Bad input. Its text is one sentence: what was required, what was received, what to do."""
+
+
+def complain(sentence: str) -> None:
+    """Say a sentence on standard error; what files and tables say in it cannot drive the terminal."""
+    sys.stderr.write(f"dln: {clean(sentence)}\n")
+
+
+def remark(sentence: str) -> None:
+    """Say on standard error how it went."""
+    sys.stderr.write(f"{clean(sentence)}\n")
 
 
 def quoted(value: object) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
+
+from dln.cli._mistakes import Mistake
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by dln fit.", show_default=False)]
 Table = Annotated[
@@ -22,8 +24,58 @@ Keep = Annotated[
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
 ]
-MaxRules = Annotated[int | None, typer.Option(min=1, help="Rules to keep, at most.", show_default=False)]
-Paper = Annotated[bool, typer.Option("--paper", help="The paper's model instead of our defaults.")]
+MaxConditions = Annotated[
+    str | None,
+    typer.Option(
+        "--max-conditions",
+        metavar="N",
+        help="Conditions of the model, at most, or none: as many as help.",
+        show_default="100",
+    ),
+]
+MaxRuleLength = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Conditions of one rule, at most.", show_default="6")
+]
+MaxRules = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Rules, at most.", show_default="as the conditions allow")
+]
+Paper = Annotated[bool, typer.Option("--paper", help="The paper's network instead of a page of rules.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it is there already.")]
+Dialect = Annotated[
+    str | None,
+    typer.Option(metavar="DIALECT", help="SQL: duckdb, postgres, sqlite, mysql, bigquery, …", show_default="duckdb"),
+]
+
+#: What `--max-conditions` calls no limit.
+NO_LIMIT: Final = "none"
+
+
+def limits(
+    max_conditions: str | None, max_rule_length: int | None, max_rules: int | None, *, paper: bool
+) -> dict[str, Any]:
+    """Return the parameters that limit the size of a model, those that were given.
+
+    >>> limits("none", None, 20, paper=False)
+    {'max_conditions': None, 'max_rules': 20}
+    """
+    given: dict[str, Any] = {} if max_conditions is None else {"max_conditions": _conditions(max_conditions)}
+    given |= {} if max_rule_length is None else {"max_rule_length": max_rule_length}
+    given |= {} if max_rules is None else {"max_rules": max_rules}
+    if paper and given:
+        option = f"--{next(iter(given)).replace('_', '-')}"
+        message = (
+            f"{option} does not go with --paper, whose network has a size of its own: make it smaller with dln prune"
+        )
+        raise Mistake(message)
+    return given
+
+
+def _conditions(text: str) -> int | None:
+    if text.strip().lower() == NO_LIMIT:
+        return None
+    if not text.strip().isdecimal() or int(text) == 0:
+        message = f"--max-conditions must be a whole number above 0, or none, got {text!r}"
+        raise Mistake(message)
+    return int(text)

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import Mistake
+from dln.cli._mistakes import Mistake, remark
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln import DLNRegressor
+    from dln._circuit import Circuit
+    from dln._model_file import SavedModel
     from dln.cli._inputs import Input
     from dln.cli._read import TableFile
 
-#: The column of results.
+#: The column of results, and those of the ends of its interval.
 PREDICTION: Final = "prediction"
+LOWER: Final = "lower"
+UPPER: Final = "upper"
 
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
@@ -41,6 +44,10 @@ def predict(
         ),
     ] = "-",
     *,
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten."),
+    ] = None,
     with_input: Annotated[bool, typer.Option("--with-input", help="Write the table's own columns too.")] = False,
     force: _options.Force = False,
     as_json: _options.Json = False,
@@ -48,37 +55,65 @@ def predict(
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln.cli._inputs import find_inputs
-    from dln.cli._model import open_model
+    from dln.cli._model import open_saved
     from dln.cli._read import STANDARD, check_output, open_table, output_kind
-    from dln.cli._terminal import console, print_json, thousands
 
     kind = output_kind(output)
     check_output(output, force=force)
     if as_json and output == STANDARD:
         message = "--json prints a summary where the predictions would go: give -o a file for the predictions"
         raise Mistake(message)
-    fitted = open_model(model)
+    fitted = open_saved(model)
+    half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
-        if with_input and PREDICTION in file.names:
-            message = f"{file.said} has a column {PREDICTION!r} already: rename it, or leave out --with-input"
+        run = _Run(
+            fitted.circuit, file, find_inputs(file, fitted.circuit, Path(model).name), half_width, with_input=with_input
+        )
+        if with_input and (taken := next((name for name in run.results if name in file.names), None)):
+            message = f"{file.said} has a column {taken!r} already: rename it, or leave out --with-input"
             raise Mistake(message)
-        run = _Run(fitted, file, find_inputs(file, fitted.circuit_, Path(model).name), with_input=with_input)
         n_rows = run.write(output, kind, show=not (quiet or as_json))
     took = time.perf_counter() - start
     if as_json:
+        from dln.cli._terminal import print_json
+
         print_json({"model": model, "table": file.said, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        console(stderr=True).print(
-            f"{thousands(n_rows)} predictions written to {output} in {took:.1f} s.", soft_wrap=True
-        )
+        remark(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
+
+
+def _half_width(model: SavedModel, said: str, coverage: float) -> float:
+    """Return how far from the prediction an interval reaches, or say why there is none."""
+    known = model.intervals
+    if known is None:
+        message = f"{said} does not know how far it may be off: dln fit learns it where it has test rows (--test-size)"
+        raise Mistake(message)
+    try:
+        return known.half_width(coverage)
+    except ValueError as error:
+        message = f"--interval: {error}"
+        raise Mistake(message) from error
 
 
 class _Run:
     """One pass over a table: what is read, what came of it so far."""
 
-    def __init__(self, model: DLNRegressor, file: TableFile, inputs: list[Input], *, with_input: bool) -> None:
-        self.model, self.file, self.inputs, self.with_input = model, file, inputs, with_input
+    def __init__(
+        self,
+        circuit: Circuit,
+        file: TableFile,
+        inputs: list[Input],
+        half_width: float | None,
+        *,
+        with_input: bool,
+    ) -> None:
+        from dln.cli._run_circuit import runner
+
+        self.file, self.inputs, self.with_input = file, inputs, with_input
+        self.predict = runner(circuit, file.n_rows())
+        self.half_width = half_width
+        self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
         self.n_rows = 0
         self.mistake: Exception | None = None
         self.advance: Any = lambda _rows: None
@@ -88,7 +123,7 @@ class _Run:
         import polars as pl
 
         from dln.cli._inputs import sources
-        from dln.cli._read import whole_or_nothing
+        from dln.cli._read import whole_or_nothing, written_to
 
         # The row number rides along, so that a message can name the file's own row.
         scan = self.file.scan()
@@ -97,7 +132,7 @@ class _Run:
         rows = scan.select(taken).with_row_index(_ROW)
         query = rows.map_batches(
             self._batch,
-            schema={**schema, PREDICTION: pl.Float64},
+            schema={**schema, **dict.fromkeys(self.results, pl.Float64)},
             streamable=True,
             predicate_pushdown=False,
             projection_pushdown=False,
@@ -105,10 +140,11 @@ class _Run:
         )
         try:
             with whole_or_nothing(output) as place, _progress(self, show=show and output != "-"):
-                if kind == "parquet":
-                    query.sink_parquet(place, row_group_size=ROW_GROUP, engine="streaming")
-                else:
-                    query.sink_csv(place, separator="\t" if kind == "tsv" else ",", engine="streaming")
+                with written_to(place) as sink:
+                    if kind == "parquet":
+                        query.sink_parquet(sink, row_group_size=ROW_GROUP, engine="streaming")
+                    else:
+                        query.sink_csv(sink, separator="\t" if kind == "tsv" else ",", engine="streaming")
                 if not self.n_rows:
                     message = f"{self.file.said} has a header but no rows: there is nothing to predict"
                     raise Mistake(message)
@@ -126,7 +162,7 @@ class _Run:
 
         own = frame.drop(_ROW).get_columns() if self.with_input else []
         if not frame.height:
-            return pl.DataFrame([*own, pl.Series(PREDICTION, [], dtype=pl.Float64)])
+            return pl.DataFrame([*own, *(pl.Series(name, [], dtype=pl.Float64) for name in self.results)])
         try:
             predictions = self._predictions(frame)
         except Mistake as mistake:
@@ -134,16 +170,16 @@ class _Run:
             raise
         self.n_rows += frame.height
         self.advance(frame.height)
-        return pl.DataFrame([*own, pl.Series(PREDICTION, predictions)])
+        made = pl.Series(PREDICTION, predictions)
+        if self.half_width is None:
+            return pl.DataFrame([*own, made])
+        ends = ((made - self.half_width).alias(LOWER), (made + self.half_width).alias(UPPER))
+        return pl.DataFrame([*own, made, *ends])
 
     def _predictions(self, frame: pl.DataFrame) -> Any:
         from dln.cli._inputs import inputs_of
 
-        X = inputs_of(self.file, frame, self.inputs, int(frame[_ROW][0]) + 1)
-        try:
-            return self.model.predict(X)
-        except ValueError as error:
-            raise Mistake(str(error)) from error
+        return self.predict(inputs_of(self.file, frame, self.inputs, int(frame[_ROW][0]) + 1))
 
 
 def _progress(run: _Run, *, show: bool) -> Any:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -83,7 +85,11 @@ class TableFile:
         """Return the table, all of it."""
         import polars as pl
 
-        self.check_shape()
+        try:
+            self.check_shape()
+        except csv.Error as error:
+            message = f"{self.said} could not be read as text: {error}"
+            raise Mistake(message) from None
         try:
             frame = self.scan().collect(engine="streaming")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
@@ -109,6 +115,7 @@ class TableFile:
         if self.separator is None or self.path.stat().st_size > CHECKED_BYTES:
             return
         with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
+            csv.field_size_limit(CHECKED_BYTES)  # Python's own limit is shorter than texts that people keep in tables
             rows = csv.reader(text, delimiter=self.separator)
             for _ in range(self.blank_lines + 1):
                 next(rows, None)
@@ -222,6 +229,12 @@ def _open_text(said: str, name: str, path: Path, start: bytes) -> TableFile:
         message = f"{said} is empty: give a table with a header and at least one row"
         raise Mistake(message)
     _refuse_other_formats(said, name, start)
+    if b"\r" in start and b"\n" not in start and len(start.splitlines()) > 1:
+        message = (
+            f"{said} ends its lines with carriage returns alone: save it with line feeds, for example with "
+            "tr '\\r' '\\n'"
+        )
+        raise Mistake(message)
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
     separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
@@ -339,19 +352,52 @@ def whole_or_nothing(name: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(name)
+    path = Path(os.path.realpath(name))  # a symbolic link stays one
     with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
         part = Path(folder) / path.name
         if name.lower().endswith(".gz"):
             with gzip.open(part, "wb", compresslevel=6) as zipped:
-                yield _Zipped(zipped)
+                yield zipped
         else:
             yield part
+        with suppress(FileNotFoundError):
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
         part.replace(path)
 
 
-class _Zipped:
-    """A gzip file with no more of a file's methods than a writer needs, so that none looks for its descriptor."""
+@contextmanager
+def written_to(place: Any) -> Iterator[Any]:
+    """Give what polars may write to for a place; if that fails, raise why, and not what polars makes of it."""
+    with place.open("wb") if isinstance(place, Path) else nullcontext(place) as file:
+        sink = Sink(file)
+        try:
+            yield sink
+            sink.flush()
+        except Exception:
+            if sink.error is not None:
+                raise sink.error from None
+            raise
 
-    def __init__(self, zipped: IO[bytes] | gzip.GzipFile) -> None:
-        self.write, self.flush = zipped.write, zipped.flush
+
+class Sink:
+    """A file with no more methods than a writer needs, so that none looks for its descriptor; it keeps its error."""
+
+    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        """Write all of the data."""
+        try:
+            return self._file.write(data)
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        """Hand on what is held back."""
+        try:
+            self._file.flush()
+        except OSError as error:
+            self.error = error
+            raise

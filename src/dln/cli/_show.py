@@ -9,7 +9,7 @@ import typer
 from dln.cli import _options
 
 if TYPE_CHECKING:
-    from dln import DLNRegressor
+    from dln._regressor import CircuitRegressor
 
 
 def show_model(
@@ -18,7 +18,7 @@ def show_model(
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
     as_json: _options.Json = False,
 ) -> None:
-    """Show a model: its rules and weights, the columns it reads, how it was trained, what a prediction costs."""
+    """Show a model: its rules and weights, its columns, its cost, and what other sizes are worth."""
     from dln.cli._model import open_model
     from dln.cli._terminal import print_json
 
@@ -29,8 +29,10 @@ def show_model(
         _page(model, fitted, max_rules)
 
 
-def _facts(name: str, model: DLNRegressor, max_rules: int | None) -> dict[str, Any]:
+def _facts(name: str, model: CircuitRegressor, max_rules: int | None) -> dict[str, Any]:
     from dataclasses import asdict
+
+    from dln.cli._size import frontier_facts
 
     rules = model.rules_
     return {
@@ -39,6 +41,8 @@ def _facts(name: str, model: DLNRegressor, max_rules: int | None) -> dict[str, A
         "intercept": rules.intercept,
         "rules": [asdict(row) for row in list(rules)[:max_rules]],
         "n_rules": len(rules),
+        "conditions": rules.n_conditions,
+        "frontier": frontier_facts(model),
         "columns": [
             {"name": column.name, "categories": None if column.categories is None else list(column.categories)}
             for column in model.circuit_.columns
@@ -49,38 +53,43 @@ def _facts(name: str, model: DLNRegressor, max_rules: int | None) -> dict[str, A
     }
 
 
-def columns_used(model: DLNRegressor) -> list[str]:
+def columns_used(model: CircuitRegressor) -> list[str]:
     """Return the names of the columns that rules read."""
     used = {literal.column for literal in model.circuit_.literals}
     return [column.name for j, column in enumerate(model.circuit_.columns) if j in used]
 
 
-def _page(name: str, model: DLNRegressor, max_rules: int | None) -> None:
-    from dln._words import name_text
+def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
+    from dln._words import counted, name_text
+    from dln.cli._size import frontier_of, frontier_table, size_text
     from dln.cli._terminal import facts, show, thousands
     from dln.cli._text import rules_table
 
     circuit = model.circuit_
     used = columns_used(model)
     unused = [column.name for column in circuit.columns if column.name not in used]
-    size = f"{thousands(len(circuit.rules))} rules, {thousands(len(circuit.literals))} tests, "
     costs = " or ".join(f"{thousands(int(model.cost(reading)))} ({reading})" for reading in ("select", "paper"))
+    literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
     rows = [("file", name), ("reads", ", ".join(map(name_text, used)) or "no column")]
     if unused:
         rows.append(("does not read", ", ".join(map(name_text, unused))))
     rows += [
-        ("size", size + f"{thousands(len(circuit.gates))} gates"),
+        ("size", f"{size_text(model)}, as a circuit {literals} and {gates}"),
         ("cost", f"{costs} logic operations a prediction"),
         ("trained", _training(model)),
     ]
-    show(rules_table(model, max_rules, model.rules_.target), "", facts(rows))
+    show(rules_table(model, max_rules), "", facts(rows))
+    frontier = frontier_of(model)
+    if frontier is not None and len(frontier) > 1:
+        show("\nWhat other sizes are worth on rows not learned from, and what dln prune can cut the model to:\n")
+        show(frontier_table(frontier))
 
 
-def _training(model: DLNRegressor) -> str:
-    losses = [loss for loss in model.history_.get("validation_loss", []) if loss is not None]
-    share = (
-        f", validation loss {min(losses):.3g} of the target's variance"
-        if losses and model.loss == "squared_error"
-        else ""
-    )
-    return f"{model.n_iter_} epochs{share}"
+def _training(model: CircuitRegressor) -> str:
+    from dln.cli._terminal import thousands
+
+    facts = model.training_facts_
+    rows = f"{thousands(facts['rows'])} rows"
+    if facts["distinct_rows"] < facts["rows"]:
+        rows += f", {thousands(facts['distinct_rows'])} of them distinct"
+    return f"on {rows}; {model.n_iter_} epochs of each network"

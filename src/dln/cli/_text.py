@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,22 +14,40 @@ from dln._words import name_text, number_text, weight_text
 from dln.cli._terminal import thousands
 
 if TYPE_CHECKING:
-    from dln import DLNRegressor
+    from dln._regressor import CircuitRegressor
     from dln.cli._peers import Score
 
 
-def rules_table(model: DLNRegressor, n_rules: int | None, target: str) -> Group:
+#: A page of rules is shown whole up to so many; of more, the first few.
+ONE_PAGE: Final = 40
+FIRST_FEW: Final = 25
+
+
+def page_of_rules(model: CircuitRegressor, name: str) -> Group:
+    """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
+    n_rules = len(model.circuit_.rules)
+    if n_rules <= ONE_PAGE:
+        return rules_table(model, None)
+    return rules_table(model, FIRST_FEW, f": dln show {quoted_name(name)} has them all")
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of a file as a shell takes it."""
+    return f"'{name}'" if " " in name else name
+
+
+def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:
     """Return the rules that move the prediction most, as a table whose rules wrap to the width there is."""
     rules = model.rules_
     shown = list(rules)[:n_rules]
     fires = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
     table = weights_table([(row.weight, row.rule) for row in shown], model.circuit_.decimals, fires)
     lines: list[RenderableType] = [
-        Text(f"{name_text(target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
+        Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
         table,
     ]
     if len(shown) < len(rules):
-        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less"))
+        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
     return Group(*lines)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import Mistake
+from dln.cli._mistakes import INTERRUPTED, Mistake, complain
 
 if TYPE_CHECKING:
-    from dln import DLNRegressor
+    from dln._regressor import CircuitRegressor
     from dln.cli._columns import Learnable
     from dln.cli._read import TableFile
     from dln.tune import Study
@@ -64,6 +63,8 @@ def tune(
         str | None, typer.Option(metavar="ADDRESS", help="Run trials on a Ray cluster: auto, or its address.")
     ] = None,
     paper: _options.Paper = False,
+    max_conditions: _options.MaxConditions = None,
+    max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
     max_rows: Annotated[
         int | None, typer.Option(min=10, help="Search on so many rows; the best is fitted on all.", show_default=False)
@@ -78,11 +79,11 @@ def tune(
     quiet: _options.Quiet = False,
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
-    from dln import DLNRegressor
+    from dln import DLNRegressor, PaperDLNRegressor
     from dln.cli._columns import Wishes
-    from dln.cli._lesson import read_lesson, tell_columns
     from dln.cli._read import STANDARD, check_output
     from dln.cli._seconds import seconds
+    from dln.cli._training_table import read_training_table, tell_columns
 
     if output == STANDARD:
         message = "a model cannot be written to standard output: give -o the name of a file, like best.dln"
@@ -94,24 +95,27 @@ def tune(
         raise Mistake(message)
     limit = None if time_limit is None else seconds(time_limit)
     wishes = Wishes(target, None, drop or (), categorical or (), keep or (), missing or ())
-    file, found = read_lesson(table, wishes)
+    size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
+    file, data = read_training_table(table, wishes)
     wish = _Wish(trials, limit, storage or _storage_of(table), ray, jobs, max_rows, seed)
     if fresh:
         _forget(Path(wish.storage))
     talks = not (quiet or as_json)
     if talks:
-        tell_columns(file, found, wishes)
+        tell_columns(file, data, wishes)
         _tell_start(wish)
-    settings: dict[str, Any] = {"random_state": seed} | ({} if max_rules is None else {"max_rules": max_rules})
-    model = DLNRegressor.paper(**settings) if paper else DLNRegressor(**settings)
-    study = _search(model, found, wish, talks=talks)
+    settings: dict[str, Any] = {"random_state": seed} | size
+    model: CircuitRegressor = (PaperDLNRegressor if paper else DLNRegressor)(**settings)
+    study, interrupted = _search(model, data, wish, talks=talks)
     if output is not None:
         _save(study, output, target)
     if as_json:
-        _print_json(file, target, study, wish, output, _variance(found, wish))
+        _print_json(file, target, study, wish, output, _variance(data, wish))
     elif not quiet:
-        _tell_result(study, model, _variance(found, wish))
+        _tell_result(study, model, _variance(data, wish))
         _tell_next(study, settings, output, paper=paper)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _storage_of(table: str) -> str:
@@ -140,7 +144,9 @@ def _forget(path: Path) -> None:
     path.unlink()
 
 
-def _search(model: DLNRegressor, found: Learnable, wish: _Wish, *, talks: bool) -> Study:
+def _search(model: CircuitRegressor, data: Learnable, wish: _Wish, *, talks: bool) -> tuple[Study, bool]:
+    """Return the study, and whether Ctrl-C ended it early."""
+    from dln import FitInterruptedWarning
     from dln.tune import StudyError, search
 
     with warnings.catch_warnings(record=True) as told:
@@ -148,8 +154,8 @@ def _search(model: DLNRegressor, found: Learnable, wish: _Wish, *, talks: bool) 
         try:
             study = search(
                 model,
-                found.X,
-                found.y,
+                data.X,
+                data.y,
                 n_trials=wish.n_trials,
                 timeout=wish.time_limit,
                 max_rows=wish.max_rows,
@@ -165,8 +171,8 @@ def _search(model: DLNRegressor, found: Learnable, wish: _Wish, *, talks: bool) 
         except ValueError as error:
             raise Mistake(str(error)) from error
     for warning in told:  # after Ctrl-C: what there is now
-        sys.stderr.write(f"dln: {warning.message}\n")
-    return study
+        complain(str(warning.message))
+    return study, any(issubclass(warning.category, FitInterruptedWarning) for warning in told)
 
 
 def _save(study: Study, output: str, target: str) -> None:
@@ -175,11 +181,11 @@ def _save(study: Study, output: str, target: str) -> None:
     model.save(output)
 
 
-def _variance(found: Learnable, wish: _Wish) -> float:
+def _variance(data: Learnable, wish: _Wish) -> float:
     """Return the target's variance on the rows that were searched on."""
     from dln.tune._data import thin
 
-    _, y = thin(found.X, found.y.to_numpy(), wish.max_rows, wish.seed)
+    _, y = thin(data.X, data.y.to_numpy(), wish.max_rows, wish.seed)
     return float(y.astype(float).var())
 
 
@@ -194,7 +200,7 @@ def _tell_start(wish: _Wish) -> None:
     show(f"\nTrials are kept in {wish.storage}: {how}.")
 
 
-def _tell_result(study: Study, model: DLNRegressor, variance: float) -> None:
+def _tell_result(study: Study, model: CircuitRegressor, variance: float) -> None:
     from rich.table import Table
 
     from dln.cli._terminal import facts, show, thousands
@@ -226,7 +232,7 @@ def _tell_next(study: Study, settings: Mapping[str, Any], output: str | None, *,
     if output is not None:
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
-    maker = "DLNRegressor.paper" if paper else "DLNRegressor"
+    maker = "PaperDLNRegressor" if paper else "DLNRegressor"
     arguments = {**settings, **study.best_params}
     line = f"{maker}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
     show("\nIn Python:", Text(f"  {line}"), "With -o best.dln the same command saves the model; no trial is run again.")
@@ -235,7 +241,7 @@ def _tell_next(study: Study, settings: Mapping[str, Any], output: str | None, *,
 _STATES: Final = {"pruned": "given up early", "failed": "failed"}
 
 
-def _changes(model: DLNRegressor, params: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _changes(model: CircuitRegressor, params: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the parameters that differ from what they were."""
     before = model.get_params()
     return [

@@ -5,13 +5,13 @@ Each reading looks at one value alone, so that fit and predict read alike, whate
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final
 
+import numpy as np
 import polars as pl
 
-DatePart = Literal["year", "month", "weekday", "hour"]
-DATE_PARTS: Final[tuple[DatePart, ...]] = ("year", "month", "weekday", "hour")
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+from dln._dates import ORDERS, WEEKDAYS, DatePart, weekday_codes
+from dln._dates import date_part as part_of
 
 #: Text that means "no value", in lower case, in any column.
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
@@ -40,7 +40,7 @@ PLAIN_FORMATS: Final = (
 #: Formats that can: a column's name has to say which it is.
 SLASH_FORMATS: Final = {
     order: tuple(f"{date}{time}" for time in ("", " %H:%M:%S", " %H:%M"))
-    for order, date in (("d/m/y", "%d/%m/%Y"), ("m/d/y", "%m/%d/%Y"))
+    for order, date in zip(ORDERS, ("%d/%m/%Y", "%m/%d/%Y"), strict=True)
 }
 
 _THOUSANDS: Final = r"^-?\d{1,3}(,\d{3})+(\.\d*)?$"
@@ -114,32 +114,13 @@ def date(column: pl.Series, order: str | None = None) -> pl.Series:
 
 
 def date_part(column: pl.Series, part: DatePart) -> pl.Series:
-    """Return a part of a date: numbers, and names of weekdays."""
+    """Return a part of dates or times: numbers, and names of weekdays; null where it cannot be told.
+
+    >>> date_part(pl.Series(["2024-03-01", None]).str.to_date(), "weekday").to_list()
+    ['Friday', None]
+    """
+    dates = column.to_numpy() if column.dtype != pl.Time else column.dt.hour().cast(pl.Float32).to_numpy()
     if part == "weekday":
-        return column.dt.weekday().replace_strict(list(range(1, 8)), list(WEEKDAYS), return_dtype=pl.String)
-    return {"year": column.dt.year, "month": column.dt.month, "hour": column.dt.hour}[part]().cast(pl.Float64)
-
-
-def part_name(name: str, part: DatePart, order: str | None = None) -> str:
-    """Return the name of a column that holds a part of a date.
-
-    >>> part_name("sold_at", "month"), part_name("sold_at", "month", "d/m/y")
-    ('sold_at (month)', 'sold_at (month of d/m/y)')
-    """
-    return f"{name} ({part})" if order is None else f"{name} ({part} of {order})"
-
-
-def split_part_name(name: str) -> tuple[str, DatePart, str | None] | None:
-    """Return the date column, the part and the order of day and month that a name tells, or None.
-
-    >>> split_part_name("sold_at (month of d/m/y)"), split_part_name("area (m2)")
-    (('sold_at', 'month', 'd/m/y'), None)
-    """
-    base, bracket, inner = name.removesuffix(")").rpartition(" (")
-    if bracket and name.endswith(")"):
-        for part in DATE_PARTS:
-            if inner == part:
-                return base, part, None
-            if inner.removeprefix(f"{part} of ") in SLASH_FORMATS and inner.startswith(f"{part} of "):
-                return base, part, inner.removeprefix(f"{part} of ")
-    return None
+        names = np.array([*WEEKDAYS, None], dtype=object)  # MISSING is -1: it picks the last
+        return pl.Series(column.name, names[weekday_codes(dates)], dtype=pl.String)
+    return pl.Series(column.name, part_of(dates, part)).cast(pl.Float64).fill_nan(None)

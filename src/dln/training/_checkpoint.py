@@ -1,8 +1,8 @@
-"""Training that outlives the process: the state of every network, in one file, and the way back.
+"""A fit that outlives the process: the state of every network and what whole stages came to, in one file.
 
-A checkpoint is a safetensors file: four float32 tensors per network, and JSON among its metadata. Networks do not
-depend on each other, so each is kept as of its own last epoch. What is random in an epoch follows from the seed and
-the epoch's number, so no state of a generator is needed.
+A checkpoint is a safetensors file: four float32 tensors per network, the arrays of the stages that are done, and JSON
+among its metadata. Networks do not depend on each other, so each is kept as of its own last epoch. What is random
+follows from the seed, the stage and the epoch's number, so no state of a generator is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,11 @@ from dln.training._loop import Epoch, TrainingState
 #: Seconds of training that a crash may cost; a write takes milliseconds.
 INTERVAL: Final = 5.0
 
-_FORMAT: Final = "dln-checkpoint 1"
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+_FORMAT: Final = "dln-checkpoint 2"
+#: What the names of a stage's tensors begin with.
+_STAGE: Final = "stage/"
 _TENSORS: Final = ("flat", "first_moment", "second_moment", "best")
 
 #: Facts that are digests: what they were tells a reader nothing.
@@ -39,9 +43,11 @@ _DIGESTS: Final = ("data", "validation data")
 class Checkpoint:
     """The file of one fit. Workers `keep` their states, the main thread writes them."""
 
-    def __init__(self, path: Path, facts: Mapping[str, Any], states: dict[int, TrainingState]) -> None:
+    def __init__(
+        self, path: Path, facts: Mapping[str, Any], states: dict[int, TrainingState], stages: dict[str, Arrays]
+    ) -> None:
         self.path, self.facts = path, facts
-        self._states = states
+        self._states, self._stages = states, stages
         self._lock = threading.Lock()
         self._written = time.monotonic()
         self._failed = False
@@ -56,12 +62,12 @@ class Checkpoint:
         now: dict[str, Any] = json.loads(json.dumps(facts))
         file = Path(path)
         if file.exists():
-            old, states = _read(file)
+            old, states, stages = _read(file)
             if seeds_are_free and len(old["seeds"]) == len(now["seeds"]):
                 now["seeds"] = old["seeds"]
             _check_same(file, old, now)
-            return cls(file, now, states)
-        checkpoint = cls(file, now, {})
+            return cls(file, now, states, stages)
+        checkpoint = cls(file, now, {}, {})
         write_atomically(file, checkpoint._bytes())  # a folder that is missing or full is told before hours of training
         return checkpoint
 
@@ -75,6 +81,15 @@ class Checkpoint:
         copy = _copy(state)
         with self._lock:
             self._states[index] = copy
+
+    def stage(self, name: str) -> Arrays | None:
+        """Return what a stage came to, or None if it was not done."""
+        return self._stages.get(name)
+
+    def keep_stage(self, name: str, arrays: Arrays) -> None:
+        """Remember what a stage came to."""
+        with self._lock:
+            self._stages[name] = arrays
 
     def write_if_due(self) -> None:
         """Write the states if the last write is long enough ago."""
@@ -94,8 +109,15 @@ class Checkpoint:
 
     def _bytes(self) -> bytes:
         with self._lock:
-            states = dict(sorted(self._states.items()))
-        tensors = {f"{i}.{name}": getattr(state, name) for i, state in states.items() for name in _TENSORS}
+            states, stages = dict(sorted(self._states.items())), dict(sorted(self._stages.items()))
+        tensors: Arrays = {f"{i}.{name}": getattr(state, name) for i, state in states.items() for name in _TENSORS}
+        tensors |= {
+            f"{_STAGE}{stage}/{name}": np.ascontiguousarray(array).reshape(
+                array.shape
+            )  # or single numbers would become lists
+            for stage, arrays in stages.items()
+            for name, array in arrays.items()
+        }
         networks = {
             i: {
                 "best_epoch": state.best_epoch,
@@ -135,8 +157,8 @@ def _digest(texts: Mapping[str, str], tensors: Mapping[str, npt.NDArray[Any]]) -
     return digest.hexdigest()
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[int, TrainingState]]:
-    """Return the facts and the states of a checkpoint."""
+def _read(path: Path) -> tuple[dict[str, Any], dict[int, TrainingState], dict[str, Arrays]]:
+    """Return the facts, the states and the stages of a checkpoint."""
     try:
         with safe_open(path, framework="numpy") as file:
             texts = file.metadata() or {}
@@ -144,7 +166,13 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[int, TrainingState]]:
         if texts["format"] != _FORMAT or texts["sha256"] != _digest(texts, tensors):
             raise _damaged(path, "the checksum does not match")
         networks = json.loads(texts["networks"])
-        return json.loads(texts["facts"]), {int(i): _state(i, kept, tensors) for i, kept in networks.items()}
+        stages: dict[str, Arrays] = {}
+        for name, array in tensors.items():
+            if name.startswith(_STAGE):
+                stage, _, part = name.removeprefix(_STAGE).rpartition("/")
+                stages.setdefault(stage, {})[part] = array
+        states = {int(i): _state(i, kept, tensors) for i, kept in networks.items()}
+        return json.loads(texts["facts"]), states, stages
     except (SafetensorError, KeyError, TypeError) as error:
         raise _damaged(path, f"{error}") from error
 

@@ -5,14 +5,16 @@ What they read and write is laid out in `_layout.py`.
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dln._compile import compiled, inlined, is_compiled
 from dln.training import _lanes
+from dln.training import _layout as layout
 from dln.training._lanes import (
     BYTES,
     LANES,
@@ -22,24 +24,46 @@ from dln.training._lanes import (
     add_wide,
     any_nonzero,
     columns,
+    double_at,
     fma,
     largest,
     load,
-    load_first,
+    long_at,
     number_at,
     one_over,
     pinned,
+    place,
+    place_of_bits,
+    place_of_doubles,
+    place_of_longs,
+    room,
     root,
     splat,
+    spread,
     store,
-    store_first,
     total,
     where_greater,
     whole_at,
+    write,
+    write_bit,
+    write_double,
 )
-from dln.training._layout import BLOCK, TOGETHER, Data, Float32, Float64, Groups, Wires, Workspace
+from dln.training._layout import (
+    BLOCK,
+    TOGETHER,
+    Data,
+    Float32,
+    Float64,
+    Frame,
+    Groups,
+    Int64,
+    Wires,
+    Workspace,
+    frame_at,
+    unrolled_frame_at,
+)
 
-Index: TypeAlias = npt.NDArray[np.intp]
+Index: TypeAlias = npt.NDArray[np.integer]
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
@@ -56,19 +80,28 @@ _TINY_SQUARE: Final = 1e-34
 # Gradients whose squares are above this move nothing.
 _HUGE_SQUARE: Final = 3e38
 
+# Softmaxes are taken of links a, links b and gates.
+_GATES: Final = 2
+
 _BETA1: Final = 0.9
 _BETA2: Final = 0.999
+# Powers take longer to compile than to compute.
+_LOG_BETA1: Final = math.log(_BETA1)
+_LOG_BETA2: Final = math.log(_BETA2)
 _EPSILON: Final = 1e-8
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
-# What Python calls is cached; what only kernels call is compiled into them. Counting who refers to an array would take
-# 420 locked instructions a step: kernels hand arrays to each other, Python's caller holds them meanwhile.
-_options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy"}
-_uncounted: Any = {**_options, "_nrt": False}
-_allocating: Any = njit(cache=True, **_options)
-_jit: Any = njit(cache=True, **_uncounted)
-_inline: Any = njit(forceinline=True, **_uncounted)
+# Python's caller holds the arrays meanwhile: nothing counts who refers to them.
+_options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+# Numba optimises every function by itself and again inside each that calls it. To compile quickly, what Python calls
+# (it is kept on disk) calls what only kernels call, no deeper than once or twice, and that has no arrays as arguments.
+_jit: Any = compiled(**_options)
+_uncalled: Any = {**_options, "no_cpython_wrapper": True}  # by Python
+_inner: Any = njit(**_uncalled)
+_inline: Any = inlined(**_uncalled)
+# Copied by Numba into the function that calls it, before anything is compiled.
+_spliced: Any = njit(inline="always", **_options)
 
 
 class Settings(NamedTuple):
@@ -84,236 +117,185 @@ class Settings(NamedTuple):
 
 def are_compiled() -> bool:
     """Whether this process or an earlier one has compiled the training step."""
-    return bool(train_epoch.signatures) or any(Path(train_epoch.stats.cache_path).glob("_kernels.train_epoch-*.nbi"))
-
-
-@_inline
-def _address(array: Any) -> int:
-    """Return where an array's memory starts."""
-    return np.int64(array.ctypes.data)  # type: ignore[return-value]
-
-
-@_inline
-def _clear(address: int, n: int) -> None:
-    """Write zeros over n values of type `lanes`."""
-    for i in range(n):
-        store(address + i * BYTES, splat(np.float32(0.0)))
+    return is_compiled(_train_epoch)
 
 
 @_jit
 def exp_nonpositive(values: Float32) -> None:
-    """Replace `values` (float32, <= 0) by their exponentials."""
+    """Replace `values` (float32, <= 0, whole `lanes` of them) by their exponentials."""
     for i in range(0, values.size, LANES):
-        place, n = _address(values) + 4 * i, values.size - i
-        store_first(place, n, _lanes.exp_nonpositive(load_first(place, n)))
+        at = place(values) + 4 * i
+        store(at, _lanes.exp_nonpositive(load(at)))
 
 
-@_inline
-def _choose_links(logits: int, candidates: int, n_candidates: int, n: int, some: int, chosen: int) -> Any:
-    """Write each neuron's candidate of the largest logit, the first among equals; return the largest logits."""
-    best, choice = load_first(logits, some), load_first(candidates, some)
-    for k in range(1, n_candidates):
-        logit = load_first(logits + 4 * k * n, some)
-        choice = where_greater(logit, best, load_first(candidates + 4 * k * n, some), choice)
-        best = largest(best, logit)
-    store_first(chosen, some, choice)
-    return best
+@_spliced
+def _filled(frame: Int64, wire: Int64, params: Int64, grads: Int64, data: Data) -> int:
+    """Return the address of a workspace's frame, filled in with the parts of the others."""
+    for i in range(wire.size):
+        frame[i] = wire[i]
+    at = wire.size
+    for i in range(params.size):
+        frame[at + i] = params[i]
+        frame[at + params.size + i] = grads[i]
+    at += 2 * params.size
+    frame[at] = place(data.numbers)
+    frame[at + 1] = place(data.bits)
+    frame[at + 2] = place(data.target)
+    frame[at + 3] = place(data.weight)
+    address: int = place_of_longs(frame)
+    return address
 
 
-@_inline
-def _choose_gates(logits: int, coefficients: int, n_gates: int, n: int, some: int, hard: int) -> Any:
-    """Write the polynomial of each neuron's chosen gate; return the largest logits."""
-    best = load_first(logits, some)
-    c0, c1 = splat(number_at(coefficients)), splat(number_at(coefficients + 4))
-    c2, c3 = splat(number_at(coefficients + 8)), splat(number_at(coefficients + 12))
-    for k in range(1, n_gates):
-        logit = load_first(logits + 4 * k * n, some)
-        c0 = where_greater(logit, best, splat(number_at(coefficients + 16 * k)), c0)
-        c1 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 4)), c1)
-        c2 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 8)), c2)
-        c3 = where_greater(logit, best, splat(number_at(coefficients + 16 * k + 12)), c3)
-        best = largest(best, logit)
-    store_first(hard, some, c0)
-    store_first(hard + 4 * n, some, c1)
-    store_first(hard + 8 * n, some, c2)
-    store_first(hard + 12 * n, some, c3)
-    return best
+# --- before the forward pass ------------------------------------------------------------------------------------------
 
 
-@_inline
-def _softmax(
-    logits: int, best: Any, n_candidates: int, n: int, some: int, inverse: float, out: int, peaks: int
-) -> None:
-    """Softmax over the candidates, given the largest logits; tiny probabilities become zero."""
-    zero, tiny, scale = splat(np.float32(0.0)), splat(np.float32(_TINY_PROBABILITY)), splat(np.float32(inverse))
-    whole = zero
-    for k in range(n_candidates):
-        e = _lanes.exp_nonpositive((load_first(logits + 4 * k * n, some) - best) * scale)
-        store_first(out + 4 * k * n, some, e)
-        whole = whole + e
-    peak = splat(np.float32(1.0)) / whole
-    store_first(peaks, some, peak)
-    for k in range(n_candidates):
-        p = load_first(out + 4 * k * n, some) * peak
-        store_first(out + 4 * k * n, some, where_greater(p, tiny, p, zero))
+@_inner
+def _copy(source: int, step: int, target: int, to_next: int, n_rows: int, n: int) -> None:
+    """Copy rows of n numbers to rows that are another number of bytes apart."""
+    for _ in range(n_rows):
+        for i in range(0, 4 * n, 4):
+            write(target + i, number_at(source + i))
+        source += step
+        target += to_next
 
 
-@_inline
-def _mix_gates(probabilities: int, coefficients: int, n_gates: int, n: int, some: int, mixture: int) -> None:
-    """Write the polynomial of each neuron's mixture of gates."""
-    c0 = c1 = c2 = c3 = splat(np.float32(0.0))
-    for k in range(n_gates):
-        p = load_first(probabilities + 4 * k * n, some)
-        c0 = fma(splat(number_at(coefficients + 16 * k)), p, c0)
-        c1 = fma(splat(number_at(coefficients + 16 * k + 4)), p, c1)
-        c2 = fma(splat(number_at(coefficients + 16 * k + 8)), p, c2)
-        c3 = fma(splat(number_at(coefficients + 16 * k + 12)), p, c3)
-    store_first(mixture, some, c0)
-    store_first(mixture + 4 * n, some, c1)
-    store_first(mixture + 8 * n, some, c2)
-    store_first(mixture + 12 * n, some, c3)
+@_inner
+def _choose(frame: int) -> None:
+    """Write each neuron's candidates of the largest logit, the first among equals: rows, and the gate's polynomial.
 
-
-@_inline
-def open_links(sum_logits: Float32, temperature: float, settings: Settings, work: Workspace) -> None:
-    """Write the probability of every link of the sum, and what the forward pass multiplies by."""
-    for j in range(sum_logits.size):
-        p = 1.0 / (1.0 + np.exp(-np.float64(sum_logits[j]) / temperature))
-        work.sum_probabilities[j] = p
-        if settings.relaxation == SOFT:
-            work.sum_open[j] = p
-        else:
-            work.sum_open[j] = 1.0 if p >= settings.sum_threshold else 0.0
-
-
-@_inline
-def _prepare_neurons(
-    i: int,
-    some: int,
-    wire: Wires,
-    params: Groups,
-    inverse: float,
-    mixed: bool,  # noqa: FBT001
-    work: Workspace,
-) -> None:
-    """Compute the choices of `some` neurons from the i-th on, and, if `mixed`, the probabilities.
-
-    What is known when the kernels are compiled, such as that all lanes are in use, leaves no trace in the loops.
+    Thirty-two neurons at a time; the last start so early that they end with the last neuron.
     """
-    n_gates, n = params.gate_logits.shape
-    n_links = wire.links.shape[1]
-    for side in range(2):
-        place, row = 4 * (side * n_links * n + i), 4 * (side * n + i)
-        logits = _address(params.link_logits) + place
-        best = _choose_links(logits, _address(wire.links) + place, n_links, n, some, _address(work.chosen) + row)
-        if mixed:
-            p, peaks = _address(work.link_probabilities) + place, _address(work.peaks) + row
-            _softmax(logits, best, n_links, n, some, inverse, p, peaks)
-    logits, coefficients = _address(params.gate_logits) + 4 * i, _address(wire.coefficients)
-    best = _choose_gates(logits, coefficients, n_gates, n, some, _address(work.hard) + 4 * i)
-    if mixed:
-        p, peaks = _address(work.gate_probabilities) + 4 * i, _address(work.peaks) + 4 * (2 * n + i)
-        _softmax(logits, best, n_gates, n, some, inverse, p, peaks)
-        _mix_gates(p, coefficients, n_gates, n, some, _address(work.mixture) + 4 * i)
+    f: Frame = frame_at(frame)
+    n, to_next = f.n_neurons, 4 * f.n_rounded
+    link_logits, gate_logits, step = f.link_logits, f.gate_logits, 4 * n
+    if n < LANES:
+        narrow_gates: int = f.narrow + 2 * f.n_links * BYTES
+        wide: Any = np.int64(BYTES)
+        _copy(link_logits, step, f.narrow, wide, 2 * f.n_links, n)
+        _copy(gate_logits, step, narrow_gates, wide, f.n_gates, n)
+        link_logits, gate_logits, step = f.narrow, narrow_gates, wide
+    for start in range(0, n, LANES):
+        i = 4 * (start if start + LANES <= n or n < LANES else n - LANES)
+        for side in range(2):
+            at, rows = link_logits + side * f.n_links * step + i, f.links + side * f.n_links * to_next + i
+            best, choice = load(at), load(rows)
+            for _ in range(1, f.n_links):
+                at += step
+                rows += to_next
+                logit = load(at)
+                choice = where_greater(logit, best, load(rows), choice)
+                best = largest(best, logit)
+            store(f.chosen + side * to_next + i, choice)
+        at, c = gate_logits + i, f.coefficients
+        best = load(at)
+        c0, c1, c2, c3 = spread(c), spread(c + 4), spread(c + 8), spread(c + 12)
+        for _ in range(1, f.n_gates):
+            at += step
+            c += 16
+            logit = load(at)
+            c0 = where_greater(logit, best, spread(c), c0)
+            c1 = where_greater(logit, best, spread(c + 4), c1)
+            c2 = where_greater(logit, best, spread(c + 8), c2)
+            c3 = where_greater(logit, best, spread(c + 12), c3)
+            best = largest(best, logit)
+        store(f.hard + i, c0)
+        store(f.hard + to_next + i, c1)
+        store(f.hard + 2 * to_next + i, c2)
+        store(f.hard + 3 * to_next + i, c3)
 
 
-@_inline
-def _prepare(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
-    """Compute what depends on the parameters only: probabilities and choices."""
-    inverse = np.float32(1.0 / temperature)
-    n = params.gate_logits.shape[1]
-    full = n - n % LANES
-    for i in range(0, full, LANES):
-        _prepare_neurons(i, LANES, wire, params, inverse, mixed=True, work=work)
-    if full < n:
-        _prepare_neurons(full, n - full, wire, params, inverse, mixed=True, work=work)
-    open_links(params.sum_logits, temperature, settings, work)
+@_inner
+def _mix(frame: int, inverse: float) -> None:
+    """Write the probabilities of links and gates, tiny ones as zero, and the polynomials of the mixtures of gates.
+
+    After `_choose`, which has made narrow networks wide.
+    """
+    f: Frame = frame_at(frame)
+    n, to_next = f.n_neurons, 4 * f.n_rounded
+    zero, tiny, scale = splat(0.0), splat(_TINY_PROBABILITY), splat(inverse)
+    for part in range(3):  # links a, links b, gates
+        n_candidates, p_part = f.n_links, f.link_probabilities + part * f.n_links * to_next
+        logits, step = f.link_logits + 4 * part * f.n_links * n, 4 * n
+        if part == _GATES:
+            n_candidates, p_part, logits = f.n_gates, f.gate_probabilities, f.gate_logits
+        if n < LANES:
+            logits, step = f.narrow + part * f.n_links * BYTES, BYTES
+        for start in range(0, n, LANES):
+            i = 4 * (start if start + LANES <= n or n < LANES else n - LANES)
+            best = load(logits + i)
+            for k in range(1, n_candidates):
+                best = largest(best, load(logits + k * step + i))
+            whole = zero
+            for k in range(n_candidates):
+                e = _lanes.exp_nonpositive((load(logits + k * step + i) - best) * scale)
+                store(p_part + k * to_next + i, e)
+                whole = whole + e
+            peak = splat(1.0) / whole
+            store(f.peaks + part * to_next + i, peak)
+            for k in range(n_candidates):
+                at = p_part + k * to_next + i
+                p = load(at) * peak
+                store(at, where_greater(p, tiny, p, zero))
+    for i in range(0, 4 * f.n_rounded, BYTES):
+        c0 = c1 = c2 = c3 = zero
+        for k in range(f.n_gates):
+            p, c = load(f.gate_probabilities + k * to_next + i), f.coefficients + 16 * k
+            c0 = fma(spread(c), p, c0)
+            c1 = fma(spread(c + 4), p, c1)
+            c2 = fma(spread(c + 8), p, c2)
+            c3 = fma(spread(c + 12), p, c3)
+        store(f.mixture + i, c0)
+        store(f.mixture + to_next + i, c1)
+        store(f.mixture + 2 * to_next + i, c2)
+        store(f.mixture + 3 * to_next + i, c3)
 
 
-@_inline
-def _prepare_hard(wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace) -> None:
-    """Compute the choices only."""
-    n = params.gate_logits.shape[1]
-    for i in range(0, n, LANES):
-        _prepare_neurons(i, n - i, wire, params, inverse=np.float32(1.0), mixed=False, work=work)
-    open_links(params.sum_logits, temperature, settings, work)
+@_inner
+def _open_links(frame: int, temperature: float, relaxation: int, threshold: float) -> None:
+    """Write the probability of every link of the sum, and what the forward pass multiplies by."""
+    f: Frame = frame_at(frame)
+    for j in range(0, 4 * f.n_rules, 4):
+        p = 1.0 / (1.0 + math.exp(-np.float64(number_at(f.sum_logits + j)) / temperature))
+        write(f.sum_probabilities + j, p)
+        write(f.sum_open + j, p if relaxation == SOFT else (1.0 if p >= threshold else 0.0))
 
 
-@_inline
-def _load(data: Data, rows: Index, n_bits: int, work: Workspace) -> int:
-    """Gather a batch, return its number of blocks; spare places of the last block repeat a row with weight zero."""
-    n_blocks = -(-rows.size // BLOCK)
-    for o in range(n_blocks):
-        for r in range(BLOCK):
-            place = o * BLOCK + r
-            row = rows[place] if place < rows.size else rows[0]
-            for f in range(data.numbers.shape[1]):
-                work.inputs[o, f, r] = data.numbers[row, f]
-            for b in range(n_bits):
-                work.signal[o, b, r] = data.bits[row, b]
-            work.target[o, r] = data.target[row]
-            work.weight[o, r] = data.weight[row] if place < rows.size else np.float32(0.0)
-    return n_blocks
+@_inner
+def _load(frame: int, rows: int, first: int, n: int) -> None:
+    """Gather a batch of n rows: those named at an address, or, if that is zero, from the first on.
+
+    Spare places of the last block repeat a row with weight zero.
+    """
+    f: Frame = frame_at(frame)
+    for spot in range(-(-n // BLOCK) * BLOCK):
+        which = spot if spot < n else 0
+        row = long_at(rows + 8 * which) if rows else first + which
+        block, r = spot // BLOCK, 4 * (spot % BLOCK)
+        inputs, numbers = f.inputs + block * f.n_scaled * BYTES + r, f.numbers + 4 * row * f.n_scaled
+        for k in range(f.n_scaled):
+            write(inputs + k * BYTES, number_at(numbers + 4 * k))
+        signal, bits = f.signal + block * f.n_rows * BYTES + r, f.bits + 4 * row * f.n_bits
+        for k in range(f.n_bits):
+            write(signal + k * BYTES, number_at(bits + 4 * k))
+        write(f.target + 4 * spot, number_at(f.row_target + 4 * row))
+        write(f.weight + 4 * spot, number_at(f.row_weight + 4 * row) if spot < n else np.float32(0.0))
 
 
-@_inline
-def _forward(
-    wire: Wires, params: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
-) -> None:
-    """Compute every signal and the output from the loaded batch."""
-    soft = settings.relaxation == SOFT
-    _forward_thresholds(wire, params, temperature, soft, work, n_blocks)
-    n = work.chosen.shape[1]
-    gate, chosen = _address(work.mixture if soft else work.hard), _address(work.chosen)
-    offsets, p, n_links = _address(wire.offsets), _address(work.link_probabilities), wire.links.shape[1]
-    for o in range(n_blocks):
-        signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
-        out = signal + wire.first_neuron * BYTES
-        for i in range(n):
-            c0, c1 = splat(number_at(gate + 4 * i)), splat(number_at(gate + 4 * (n + i)))
-            c2, c3 = splat(number_at(gate + 4 * (2 * n + i))), splat(number_at(gate + 4 * (3 * n + i)))
-            if soft:
-                a, b = _mix_links(signal, offsets + 4 * i * n_links, p + 4 * i, n_links, n)
-            else:
-                a = load(signal + whole_at(chosen + 4 * i) * BYTES)
-                b = load(signal + whole_at(chosen + 4 * (n + i)) * BYTES)
-            store(out + i * BYTES, fma(fma(c3, a, c2), b, fma(c1, a, c0)))
-    _forward_sum(wire, params, work, n_blocks)
+# --- forward ----------------------------------------------------------------------------------------------------------
 
 
-@_inline
-def _forward_sum(wire: Wires, params: Groups, work: Workspace, n_blocks: int) -> None:
-    """Add up the rules."""
-    _clear(_address(work.output), 2 * n_blocks)
-    for o in range(n_blocks):
-        signal = _address(work.signal) + o * work.signal.shape[1] * BYTES
-        output = _address(work.output) + 2 * o * BYTES
-        for j in range(wire.rule_rows.size):
-            weight = np.float64(work.sum_open[j]) * np.float64(params.weights[j])
-            if weight != 0.0:
-                add_wide(output, weight, load(signal + wire.rule_rows[j] * BYTES))
-
-
-@_inline
-def _forward_thresholds(
-    wire: Wires,
-    params: Groups,
-    temperature: float,
-    soft: bool,  # noqa: FBT001
-    work: Workspace,
-    n_blocks: int,
-) -> None:
+@_inner
+def _forward_thresholds(frame: int, inverse: float, relaxation: int, n_blocks: int) -> None:
     """Steps, or sigmoids where nothing is hard."""
-    inverse = np.float32(1.0 / temperature)
-    zero, one = splat(np.float32(0.0)), splat(np.float32(1.0))
+    f: Frame = frame_at(frame)
+    zero, one = splat(0.0), splat(1.0)
     for o in range(n_blocks):
-        inputs = _address(work.inputs) + o * work.inputs.shape[1] * BYTES
-        out = _address(work.signal) + (o * work.signal.shape[1] + wire.n_bits) * BYTES
-        for t in range(wire.threshold_input.size):
-            slope, bias = params.slope[t], splat(params.bias[t])
-            x = load(inputs + wire.threshold_input[t] * BYTES)
-            if soft:
-                z = splat(slope * inverse) * (x - bias)
+        inputs, out = f.inputs + o * f.n_scaled * BYTES, f.signal + (o * f.n_rows + f.n_bits) * BYTES
+        for t in range(f.n_thresholds):
+            slope, bias = number_at(f.slope + 4 * t), spread(f.bias + 4 * t)
+            x = load(inputs + whole_at(f.threshold_input + 4 * t) * BYTES)
+            if relaxation == SOFT:
+                z = splat(slope * np.float32(inverse)) * (x - bias)
                 e = _lanes.exp_nonpositive(zero - absolute(z))
                 y = where_greater(z, zero, one, e) / (one + e)
             elif slope > 0:  # compared, not multiplied: what a cut-off separates must not hang on rounding
@@ -326,88 +308,116 @@ def _forward_thresholds(
 
 
 @_inline
-def _mix_links(signal: int, offsets: int, p: int, n_links: int, n: int) -> Any:
+def _mix_links(signal: int, offsets: int, p: int, n_links: int, n: int, m: int) -> Any:
     """Return the mixtures of a neuron's candidates for both inputs."""
-    a = b = splat(np.float32(0.0))
-    other = 4 * n_links * n
+    a = b = splat(0.0)
+    other, to_other = 4 * n_links * n, 4 * n_links * m
     for k in range(n_links):
-        row = 4 * k * n
-        a = fma(splat(number_at(p + row)), load(pinned(signal + whole_at(offsets + 4 * k))), a)
-        b = fma(splat(number_at(p + row + other)), load(pinned(signal + whole_at(offsets + other + 4 * k))), b)
+        at = p + 4 * k * m
+        a = fma(spread(at), load(pinned(signal + whole_at(offsets + 4 * k))), a)
+        b = fma(spread(at + to_other), load(pinned(signal + whole_at(offsets + other + 4 * k))), b)
     return a, b
 
 
-@_inline
-def _loss(work: Workspace, settings: Settings, n: int, n_blocks: int) -> float:
-    """Return the weighted sum of losses and write the derivative of their mean by the output."""
-    total = 0.0
+@_inner
+def _forward_neurons(frame: int, relaxation: int, n_blocks: int) -> None:
+    """Compute the neurons, each from rows before it."""
+    f: Frame = unrolled_frame_at(frame)
+    n_links, n, m = f.n_links, f.n_neurons, f.n_rounded
+    gate = f.mixture if relaxation == SOFT else f.hard
     for o in range(n_blocks):
-        for r in range(BLOCK):
-            value, slope = _loss_at(np.float32(work.output[o, r] - work.target[o, r]), settings)
-            w = work.weight[o, r]
-            total += np.float64(w) * np.float64(value)
-            work.d_output[o, r] = w * slope / np.float32(n)
-    return total
+        signal = f.signal + o * f.n_rows * BYTES
+        out = signal + f.first_neuron * BYTES
+        for i in range(n):
+            if relaxation == SOFT:
+                a, b = _mix_links(signal, f.offsets + 4 * i * n_links, f.link_probabilities + 4 * i, n_links, n, m)
+            else:
+                a = load(signal + whole_at(f.chosen + 4 * i) * BYTES)
+                b = load(signal + whole_at(f.chosen + 4 * (m + i)) * BYTES)
+            c0, c1 = spread(gate + 4 * i), spread(gate + 4 * (m + i))
+            c2, c3 = spread(gate + 4 * (2 * m + i)), spread(gate + 4 * (3 * m + i))
+            store(out + i * BYTES, fma(fma(c3, a, c2), b, fma(c1, a, c0)))
+
+
+@_inner
+def _forward_sum(frame: int, n_blocks: int) -> None:
+    """Add up the rules."""
+    f: Frame = frame_at(frame)
+    for o in range(n_blocks):
+        signal, output = f.signal + o * f.n_rows * BYTES, f.output + 2 * o * BYTES
+        store(output, splat(0.0))
+        store(output + BYTES, splat(0.0))
+        for j in range(0, 4 * f.n_rules, 4):
+            weight = np.float64(number_at(f.sum_open + j)) * np.float64(number_at(f.weights + j))
+            if weight != 0.0:
+                add_wide(output, weight, load(signal + whole_at(f.rule_rows + j) * BYTES))
+
+
+# --- the loss ---------------------------------------------------------------------------------------------------------
 
 
 @_inline
-def _loss_at(difference: Any, settings: Settings) -> tuple[Any, Any]:
+def _loss_at(difference: Any, loss: int, parameter: float) -> tuple[Any, Any]:
     """Return the loss of one prediction and its derivative."""
-    if settings.loss == SQUARED_ERROR:
+    if loss == SQUARED_ERROR:
         return difference * difference, np.float32(2.0) * difference
-    if settings.loss == HUBER:
-        delta = np.float32(settings.loss_parameter)
-        if abs(difference) <= delta:
+    zero, size = np.float32(0.0), abs(difference)
+    sign = np.float32(1.0) if difference > zero else (np.float32(-1.0) if difference < zero else zero)
+    if loss == HUBER:
+        delta = np.float32(parameter)
+        if size <= delta:
             return np.float32(0.5) * difference * difference, difference
-        return delta * (abs(difference) - np.float32(0.5) * delta), delta * np.sign(difference)
-    if settings.loss == ABSOLUTE_ERROR:
-        return abs(difference), np.sign(difference)
-    q = np.float32(settings.loss_parameter)
-    slope = np.float32(1.0) - q if difference > 0 else (-q if difference < 0 else np.float32(0.0))
+        return delta * (size - np.float32(0.5) * delta), delta * sign
+    if loss == ABSOLUTE_ERROR:
+        return size, sign
+    q = np.float32(parameter)
+    slope = np.float32(1.0) - q if difference > zero else (-q if difference < zero else zero)
     return slope * difference, slope
 
 
-@_inline
-def _backward(
-    wire: Wires, params: Groups, grads: Groups, temperature: float, settings: Settings, work: Workspace, n_blocks: int
-) -> None:
-    """Compute the gradients of the mean loss by all parameters."""
-    inverse = np.float32(1.0 / temperature)
-    _backward_sum(wire, params, grads, inverse, settings.relaxation, work, n_blocks)
-    _backward_neurons(wire, settings, work, n_blocks)
-    n = params.gate_logits.shape[1]
-    full = n - n % LANES
-    for i in range(0, full, LANES):
-        _backward_logits(i, LANES, wire, grads, inverse, work)
-    if full < n:
-        _backward_logits(full, n - full, wire, grads, inverse, work)
-    _backward_thresholds(wire, params, grads, inverse, settings, work, n_blocks)
+@_inner
+def _loss(frame: int, loss: int, parameter: float, n: int) -> float:
+    """Return the weighted sum of losses and write the derivative of their mean by the output."""
+    f: Frame = frame_at(frame)
+    summed = 0.0
+    for spot in range(-(-n // BLOCK) * BLOCK):
+        difference = double_at(f.output + 8 * spot) - np.float64(number_at(f.target + 4 * spot))
+        value, slope = _loss_at(np.float32(difference), loss, parameter)
+        w = number_at(f.weight + 4 * spot)
+        summed += np.float64(w) * np.float64(value)
+        write(f.d_output + 4 * spot, w * slope / np.float32(n))
+    return summed
 
 
-@_inline
-def _backward_sum(
-    wire: Wires, params: Groups, grads: Groups, inverse: float, relaxation: int, work: Workspace, n_blocks: int
-) -> None:
+# --- backward ---------------------------------------------------------------------------------------------------------
+
+
+@_inner
+def _backward_sum(frame: int, inverse: float, relaxation: int, n_blocks: int) -> None:
     """Gradients of the sum's links and weights; starts the derivatives of all rows."""
-    signal, d_signal, d_output = _address(work.signal), _address(work.d_signal), _address(work.d_output)
-    block = work.signal.shape[1] * BYTES
+    f: Frame = frame_at(frame)
+    block = f.n_rows * BYTES
     for o in range(n_blocks):
-        _clear(d_signal + o * block, wire.n_bits)  # of all other rows, whoever reads the derivative clears it
-    for j in range(wire.rule_rows.size):
-        p = work.sum_probabilities[j]
+        for b in range(f.n_bits):  # of all other rows, whoever reads the derivative clears it
+            store(f.d_signal + o * block + b * BYTES, splat(0.0))
+    for j in range(0, 4 * f.n_rules, 4):
+        p, c = number_at(f.sum_probabilities + j), number_at(f.weights + j)
         # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
-        link = p if relaxation == NEURON else work.sum_open[j]
-        weight = splat(link * params.weights[j])
-        products = splat(np.float32(0.0))
+        # Its weight has no part in the output and gets none: it would grow without effect until the link opens.
+        is_open = number_at(f.sum_open + j)
+        link = p if relaxation == NEURON else is_open
+        weight = splat(link * c)
+        products = splat(0.0)
+        at = whole_at(f.rule_rows + j) * BYTES
         for o in range(n_blocks):
-            at = o * block + wire.rule_rows[j] * BYTES
-            d = load(d_output + o * BYTES)
-            products = fma(d, load(signal + at), products)
-            store(d_signal + at, fma(weight, d, load(d_signal + at)))
+            d = load(f.d_output + o * BYTES)
+            products = fma(d, load(f.signal + at), products)
+            store(f.d_signal + at, fma(weight, d, load(f.d_signal + at)))
+            at += block
         s = total(products)
-        grads.weights[j] = link * s
+        write(f.d_weights + j, is_open * s)
         slope = p * (np.float32(1.0) - p)
-        grads.sum_logits[j] = slope * inverse * params.weights[j] * s if slope > _TINY_PROBABILITY else 0.0
+        write(f.d_sum_logits + j, slope * np.float32(inverse) * c * s if slope > _TINY_PROBABILITY else np.float32(0.0))
 
 
 @_inline
@@ -418,10 +428,9 @@ def _send_back(at: int, p: float, d: Any) -> None:
 
 @_inline
 def _backward_links(
-    d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, n: int, group: int
+    d: Any, signal: int, d_signal: int, offsets: int, p: int, sums: int, n_links: int, step: int, group: int
 ) -> None:
     """Send the derivative by one input back to its candidates; sum up derivative times candidate, four at a time."""
-    step = 4 * n
     for k in range(0, n_links - 3, 4):
         j0, j1 = whole_at(offsets + 4 * k), whole_at(offsets + 4 * k + 4)
         j2, j3 = whole_at(offsets + 4 * k + 8), whole_at(offsets + 4 * k + 12)
@@ -440,146 +449,167 @@ def _backward_links(
         _send_back(d_signal + j0, number_at(p + k * step), d)
 
 
-@_inline
-def _backward_neurons(wire: Wires, settings: Settings, work: Workspace, n_blocks: int) -> None:
+@_inner
+def _backward_neurons(frame: int, relaxation: int, gradient_factor: float, n_blocks: int) -> None:
     """From the last neuron to the first: pass its derivative to its inputs, sum up what its logits need.
 
     Where one candidate has all the probability, the logits have no gradient and nothing is summed up for them.
     """
-    separate = settings.relaxation == SEPARATE
-    soft = settings.relaxation == SOFT
-    factor, zero, one = splat(np.float32(settings.gradient_factor)), splat(np.float32(0.0)), np.float32(1.0)
-    gate = _address(work.hard if separate else work.mixture)
-    offsets, p, n_links = _address(wire.offsets), _address(work.link_probabilities), wire.links.shape[1]
-    chosen, moments, sums = _address(work.chosen), _address(work.moments), _address(work.link_sums)
-    n = work.chosen.shape[1]
-    n_groups, n_rounded = work.link_sums.shape[1:3]
-    group = 4 * n_rounded * TOGETHER
-    _clear(moments, work.moments.size // LANES)
-    _clear(sums, work.link_sums.size // LANES)
+    f: Frame = unrolled_frame_at(frame)
+    factor, zero, one = splat(gradient_factor), splat(0.0), np.float32(1.0)
+    n_links, n, m = f.n_links, f.n_neurons, f.n_rounded
+    gate = f.hard if relaxation == SEPARATE else f.mixture
+    to_next, group = 4 * m, 4 * m * TOGETHER
+    n_groups = -(-n_links // TOGETHER)
+    for k in range(4 * m // LANES):
+        store(f.moments + k * BYTES, zero)
+    for k in range(2 * n_groups * (TOGETHER * m // LANES)):
+        store(f.link_sums + k * BYTES, zero)
     for o in range(n_blocks):
-        block = o * work.signal.shape[1] * BYTES
-        signal, d_signal = _address(work.signal) + block, _address(work.d_signal) + block
+        block = o * f.n_rows * BYTES
+        signal, d_signal = f.signal + block, f.d_signal + block
         for i in range(n - 1, -1, -1):
-            place = d_signal + (wire.first_neuron + i) * BYTES
-            dy = load(place)
+            at_dy = d_signal + (f.first_neuron + i) * BYTES
+            dy = load(at_dy)
             if not any_nonzero(dy):
                 continue
-            store(place, zero)
-            at_a, at_b = 4 * i, 4 * (n_links * n + i)
-            sums_a = sums + 4 * TOGETHER * i
-            sums_b = sums_a + n_groups * group
-            open_a, open_b = work.peaks[0, i] < one, work.peaks[1, i] < one
-            first, second = whole_at(chosen + 4 * i) * BYTES, whole_at(chosen + 4 * (n + i)) * BYTES
-            if separate or not (soft or open_a or open_b):
-                a, b = load(signal + first), load(signal + second)
+            store(at_dy, zero)
+            peaks = f.peaks + 4 * i
+            is_open = relaxation == SOFT or number_at(peaks) < one or number_at(peaks + to_next) < one
+            if relaxation != SEPARATE and is_open:
+                a, b = _mix_links(signal, f.offsets + 4 * i * n_links, f.link_probabilities + 4 * i, n_links, n, m)
             else:
-                a, b = _mix_links(signal, offsets + 4 * i * n_links, p + at_a, n_links, n)
-            c1, c2 = splat(number_at(gate + 4 * (n + i))), splat(number_at(gate + 4 * (2 * n + i)))
-            c3 = splat(number_at(gate + 4 * (3 * n + i)))
+                a = load(signal + whole_at(f.chosen + 4 * i) * BYTES)
+                b = load(signal + whole_at(f.chosen + 4 * (m + i)) * BYTES)
+            c1, c2 = spread(gate + 4 * (m + i)), spread(gate + 4 * (2 * m + i))
+            c3 = spread(gate + 4 * (3 * m + i))
             d = dy * factor
             d_a, d_b = d * fma(c3, b, c1), d * fma(c3, a, c2)
-            if work.peaks[2, i] < one:
+            if number_at(peaks + 2 * to_next) < one:
                 d_times_a = d * a
-                add_totals(moments + 16 * i, d, d_times_a, d * b, d_times_a * b)
-            if open_a:
-                _backward_links(d_a, signal, d_signal, offsets + 4 * i * n_links, p + at_a, sums_a, n_links, n, group)
-            else:
-                _send_back(d_signal + first, one, d_a)
-            if open_b:
-                _backward_links(
-                    d_b, signal, d_signal, offsets + 4 * (n + i) * n_links, p + at_b, sums_b, n_links, n, group
-                )
-            else:
-                _send_back(d_signal + second, one, d_b)
+                add_totals(f.moments + 16 * i, d, d_times_a, d * b, d_times_a * b)
+            for side in range(2):
+                d = d_b if side else d_a
+                if number_at(peaks + side * to_next) < one:
+                    offsets = f.offsets + 4 * (side * n + i) * n_links
+                    p = f.link_probabilities + 4 * (side * n_links * m + i)
+                    sums = f.link_sums + side * n_groups * group + 4 * TOGETHER * i
+                    _backward_links(d, signal, d_signal, offsets, p, sums, n_links, to_next, group)
+                else:
+                    _send_back(d_signal + whole_at(f.chosen + 4 * (side * m + i)) * BYTES, one, d)
 
 
-@_inline
-def _gate_derivatives(coefficients: int, moments: int, n_gates: int, n: int, some: int, out: int) -> None:
-    """Write the derivatives by the gates' probabilities, which are polynomials in the four moments."""
-    m0, m1, m2, m3 = columns(moments)
-    for k in range(n_gates):
-        c = coefficients + 16 * k
-        d = fma(splat(number_at(c)), m0, splat(number_at(c + 4)) * m1)
-        d = fma(splat(number_at(c + 8)), m2, fma(splat(number_at(c + 12)), m3, d))
-        store_first(out + 4 * k * n, some, d)
+@_inner
+def _backward_logits(frame: int, inverse: float) -> None:
+    """Gradients of the logits from what the backward pass has summed up: p·(dp - Σ p·dp)/τ, as `_mix` goes."""
+    f: Frame = frame_at(frame)
+    n, to_next = f.n_neurons, 4 * f.n_rounded
+    group = to_next * TOGETHER
+    n_groups = -(-f.n_links // TOGETHER)
+    scale = splat(inverse)
+    for part in range(3):  # links a, links b, gates
+        n_candidates, p_part = f.n_links, f.link_probabilities + part * f.n_links * to_next
+        out, step = f.d_link_logits + 4 * part * f.n_links * n, 4 * n
+        if part == _GATES:
+            n_candidates, p_part, out = f.n_gates, f.gate_probabilities, f.d_gate_logits
+        if n < LANES:
+            out, step = f.narrow + part * f.n_links * BYTES, BYTES
+        for start in range(0, n, LANES):
+            first = start if start + LANES <= n or n < LANES else n - LANES
+            i = 4 * first
+            if part == _GATES:  # polynomials in the four moments
+                m0, m1, m2, m3 = columns(f.moments + 16 * first)
+                for k in range(n_candidates):
+                    c = f.coefficients + 16 * k
+                    d = fma(spread(c), m0, spread(c + 4) * m1)
+                    d = fma(spread(c + 8), m2, fma(spread(c + 12), m3, d))
+                    store(f.derivatives + k * BYTES, d)
+            else:  # the sums, candidate by candidate
+                for k in range(n_groups):
+                    s0, s1, s2, s3 = columns(f.link_sums + (part * n_groups + k) * group + 4 * TOGETHER * first)
+                    at = f.derivatives + k * TOGETHER * BYTES
+                    store(at, s0)
+                    store(at + BYTES, s1)
+                    store(at + 2 * BYTES, s2)
+                    store(at + 3 * BYTES, s3)
+            mean = splat(0.0)
+            for k in range(n_candidates):
+                mean = fma(load(p_part + k * to_next + i), load(f.derivatives + k * BYTES), mean)
+            for k in range(n_candidates):
+                difference = (load(f.derivatives + k * BYTES) - mean) * scale
+                store(out + k * step + i, load(p_part + k * to_next + i) * difference)
+    if n < LANES:
+        wide: Any = np.int64(BYTES)
+        _copy(f.narrow, wide, f.d_link_logits, 4 * n, 2 * f.n_links, n)
+        _copy(f.narrow + 2 * f.n_links * BYTES, wide, f.d_gate_logits, 4 * n, f.n_gates, n)
 
 
-@_inline
-def _link_derivatives(sums: int, group: int, n_links: int, n: int, some: int, out: int) -> None:
-    """Write the derivatives by the links' probabilities: the sums, candidate by candidate."""
-    for k in range(0, n_links, TOGETHER):
-        s0, s1, s2, s3 = columns(sums + k // TOGETHER * group)
-        row, step = out + 4 * k * n, 4 * n
-        store_first(row, some, s0)
-        if k + 1 < n_links:
-            store_first(row + step, some, s1)
-        if k + 2 < n_links:
-            store_first(row + 2 * step, some, s2)
-        if k + 3 < n_links:
-            store_first(row + 3 * step, some, s3)
-
-
-@_inline
-def _softmax_gradient(p: int, d: int, n_candidates: int, n: int, some: int, inverse: float) -> None:
-    """Turn derivatives by probabilities, where they stand, into derivatives by logits: p·(dp - Σ p·dp)/τ."""
-    scale = splat(np.float32(inverse))
-    mean = splat(np.float32(0.0))
-    for k in range(n_candidates):
-        mean = fma(load_first(p + 4 * k * n, some), load_first(d + 4 * k * n, some), mean)
-    for k in range(n_candidates):
-        difference = (load_first(d + 4 * k * n, some) - mean) * scale
-        store_first(d + 4 * k * n, some, load_first(p + 4 * k * n, some) * difference)
-
-
-@_inline
-def _backward_logits(i: int, some: int, wire: Wires, grads: Groups, inverse: float, work: Workspace) -> None:
-    """Gradients of the logits of `some` neurons from the i-th on, from what the backward pass has summed up."""
-    n_gates, n = grads.gate_logits.shape
-    n_links = wire.links.shape[1]
-    n_groups, n_rounded = work.link_sums.shape[1:3]
-    group = 4 * n_rounded * TOGETHER
-    out = _address(grads.gate_logits) + 4 * i
-    _gate_derivatives(_address(wire.coefficients), _address(work.moments) + 16 * i, n_gates, n, some, out)
-    _softmax_gradient(_address(work.gate_probabilities) + 4 * i, out, n_gates, n, some, inverse)
-    for side in range(2):
-        place = 4 * (side * n_links * n + i)
-        out = _address(grads.link_logits) + place
-        sums = _address(work.link_sums) + side * n_groups * group + 4 * TOGETHER * i
-        _link_derivatives(sums, group, n_links, n, some, out)
-        _softmax_gradient(_address(work.link_probabilities) + place, out, n_links, n, some, inverse)
-
-
-@_inline
-def _backward_thresholds(
-    wire: Wires, params: Groups, grads: Groups, inverse: float, settings: Settings, work: Workspace, n_blocks: int
-) -> None:
+@_inner
+def _backward_thresholds(frame: int, inverse: float, gradient_factor: float, n_blocks: int) -> None:
     """Gradients of biases and slopes, through the sigmoid's derivative."""
-    scale = np.float32(settings.gradient_factor) * np.float32(inverse)
-    zero, one, two = splat(np.float32(0.0)), splat(np.float32(1.0)), splat(np.float32(2.0))
-    tiny = splat(np.float32(_TINY_PROBABILITY))
-    for t in range(wire.threshold_input.size):
-        slope, bias = params.slope[t], splat(params.bias[t])
+    f: Frame = frame_at(frame)
+    scale = np.float32(gradient_factor) * np.float32(inverse)
+    zero, one, two = splat(0.0), splat(1.0), splat(2.0)
+    tiny = splat(_TINY_PROBABILITY)
+    for t in range(f.n_thresholds):
+        slope, bias = number_at(f.slope + 4 * t), spread(f.bias + 4 * t)
+        steepness = splat(slope * np.float32(inverse))
         s0 = s1 = zero
         for o in range(n_blocks):
-            source = _address(work.d_signal) + (o * work.d_signal.shape[1] + wire.n_bits + t) * BYTES
+            source = f.d_signal + (o * f.n_rows + f.n_bits + t) * BYTES
             dy = load(source)
             if any_nonzero(dy):
                 store(source, zero)
-                place = o * work.inputs.shape[1] + wire.threshold_input[t]
-                x = load(_address(work.inputs) + place * BYTES) - bias
-                e = _lanes.exp_nonpositive(zero - absolute(splat(slope * np.float32(inverse)) * x))
+                x = load(f.inputs + (o * f.n_scaled + whole_at(f.threshold_input + 4 * t)) * BYTES) - bias
+                e = _lanes.exp_nonpositive(zero - absolute(steepness * x))
                 e = where_greater(e, tiny, e, zero)
                 share = one_over(one + e)
                 share = share * (two - (one + e) * share)  # to single precision: a sum over rows may cancel
                 d = dy * e * share * share
                 s0 = s0 + d
                 s1 = fma(d, x, s1)
-        grads.bias[t] = -slope * total(s0) * scale
-        grads.slope[t] = total(s1) * scale
+        write(f.d_bias + 4 * t, -slope * total(s0) * scale)
+        write(f.d_slope + 4 * t, total(s1) * scale)
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+@_spliced
+def _batch(frame: int, rows: int, n: int, temperature: float, settings: Settings) -> float:
+    """Return the summed loss of a batch of the n rows named at `rows`, and write the gradients of its mean."""
+    n_blocks, inverse, relaxation = -(-n // BLOCK), 1.0 / temperature, settings.relaxation
+    _choose(frame)
+    _mix(frame, inverse)
+    _open_links(frame, temperature, relaxation, settings.sum_threshold)
+    _load(frame, rows, np.int64(0), n)
+    _forward_thresholds(frame, inverse, relaxation, n_blocks)
+    _forward_neurons(frame, relaxation, n_blocks)
+    _forward_sum(frame, n_blocks)
+    loss: float = _loss(frame, settings.loss, settings.loss_parameter, n)
+    _backward_sum(frame, inverse, relaxation, n_blocks)
+    _backward_neurons(frame, relaxation, settings.gradient_factor, n_blocks)
+    _backward_logits(frame, inverse)
+    _backward_thresholds(frame, inverse, settings.gradient_factor, n_blocks)
+    return loss
 
 
 @_jit
+def _batch_gradients(
+    frame: Int64,
+    wire: Int64,
+    params: Int64,
+    grads: Int64,
+    data: Data,
+    rows: Int64,
+    temperature: float,
+    settings: Settings,
+) -> float:
+    at = _filled(frame, wire, params, grads, data)
+    loss: float = _batch(at, place_of_longs(rows), rows.size, temperature, settings)
+    return loss
+
+
 def batch_gradients(
     wire: Wires,
     params: Groups,
@@ -591,52 +621,90 @@ def batch_gradients(
     work: Workspace,
 ) -> float:
     """Return the summed loss of a batch and write the gradients of its mean."""
-    _prepare(wire, params, temperature, settings, work)
-    n_blocks = _load(data, rows, wire.n_bits, work)
-    _forward(wire, params, temperature, settings, work, n_blocks)
-    loss: float = _loss(work, settings, rows.size, n_blocks)
-    _backward(wire, params, grads, temperature, settings, work, n_blocks)
+    layout.check_columns(wire, data, work)
+    frames = (work.frame, wire.frame, params.frame, grads.frame)
+    loss: float = _batch_gradients(*frames, data, np.asarray(rows, dtype=np.int64), temperature, settings)
     return loss
 
 
-@_inline
-def _adam_at(
-    at: int, some: int, values: Float32, gradients: Float32, first: Float32, second: Float32, rate: float, unbias: float
-) -> None:
-    """Adam's step for `some` numbers from a place on."""
-    zero = splat(np.float32(0.0))
-    g = load_first(_address(gradients) + at, some)
-    m = load_first(_address(first) + at, some) * splat(np.float32(_BETA1))
-    v = fma(load_first(_address(second) + at, some), splat(np.float32(_BETA2)), splat(np.float32(_TINY_SQUARE)))
-    m, v = fma(splat(np.float32(1.0 - _BETA1)), g, m), fma(splat(np.float32(1.0 - _BETA2)), g * g, v)
-    m = where_greater(absolute(m), splat(np.float32(_TINY_MOMENT)), m, zero)
-    store_first(_address(first) + at, some, m)
-    store_first(_address(second) + at, some, v)
-    square = splat(unbias) * v
-    step = splat(rate) * m * one_over(root(square) + splat(np.float32(_EPSILON)))
-    step = where_greater(square, splat(np.float32(_HUGE_SQUARE)), zero, step)
-    store_first(_address(values) + at, some, load_first(_address(values) + at, some) - step)
+@_inner
+def _adam(values: int, gradients: int, first: int, second: int, n: int, learning_rate: float, step: float) -> None:
+    """One step of Adam on n numbers; moments too small to matter do not become denormal."""
+    rate = splat(learning_rate / (1.0 - math.exp(step * _LOG_BETA1)))
+    unbias = splat(1.0 / (1.0 - math.exp(step * _LOG_BETA2)))
+    zero, spare = splat(0.0), room()
+    for i in range(0, n, LANES):
+        at, at_g, at_m, at_v = values + 4 * i, gradients + 4 * i, first + 4 * i, second + 4 * i
+        left = n - i
+        if left < LANES:  # the last numbers, in memory that has room for whole lanes
+            at, at_g, at_m, at_v = spare, spare + BYTES, spare + 2 * BYTES, spare + 3 * BYTES
+            for k in range(4):
+                store(spare + k * BYTES, zero)
+            for k in range(0, 4 * left, 4):
+                write(at + k, number_at(values + 4 * i + k))
+                write(at_g + k, number_at(gradients + 4 * i + k))
+                write(at_m + k, number_at(first + 4 * i + k))
+                write(at_v + k, number_at(second + 4 * i + k))
+        g = load(at_g)
+        m = load(at_m) * splat(_BETA1)
+        v = fma(load(at_v), splat(_BETA2), splat(_TINY_SQUARE))
+        m, v = fma(splat(1.0 - _BETA1), g, m), fma(splat(1.0 - _BETA2), g * g, v)
+        m = where_greater(absolute(m), splat(_TINY_MOMENT), m, zero)
+        store(at_m, m)
+        store(at_v, v)
+        square = unbias * v
+        change = rate * m * one_over(root(square) + splat(_EPSILON))
+        change = where_greater(square, splat(_HUGE_SQUARE), zero, change)
+        store(at, load(at) - change)
+        if left < LANES:
+            for k in range(0, 4 * left, 4):
+                write(values + 4 * i + k, number_at(at + k))
+                write(first + 4 * i + k, number_at(at_m + k))
+                write(second + 4 * i + k, number_at(at_v + k))
 
 
 @_jit
 def adam(values: Float32, gradients: Float32, first: Float32, second: Float32, learning_rate: float, step: int) -> None:
-    """One step of Adam on a flat vector; moments too small to matter do not become denormal."""
-    rate = np.float32(learning_rate / (1.0 - _BETA1**step))
-    unbias = np.float32(1.0 / (1.0 - _BETA2**step))
-    full = values.size - values.size % LANES
-    for i in range(0, full, LANES):
-        _adam_at(4 * i, LANES, values, gradients, first, second, rate, unbias)
-    if full < values.size:
-        _adam_at(4 * full, values.size - full, values, gradients, first, second, rate, unbias)
+    """One step of Adam on a flat vector."""
+    _adam(place(values), place(gradients), place(first), place(second), values.size, learning_rate, np.float64(step))
 
 
 @_jit
+def _train_epoch(
+    frame: Int64,
+    wire: Int64,
+    params: Int64,
+    grads: Int64,
+    data: Data,
+    flat: tuple[Float32, Float32, Float32, Float32],
+    sections: Int64,
+    rates: Float64,
+    order: Int64,
+    batch_size: int,
+    temperature: float,
+    settings: Settings,
+    step: int,
+) -> float:
+    values, gradients, first, second = place(flat[0]), place(flat[1]), place(flat[2]), place(flat[3])
+    at = _filled(frame, wire, params, grads, data)
+    summed = 0.0
+    for start in range(0, order.size, batch_size):
+        n = batch_size if start + batch_size <= order.size else order.size - start
+        summed += _batch(at, place_of_longs(order) + 8 * start, n, temperature, settings)
+        step += 1
+        for g in range(rates.size):
+            if rates[g] > 0.0:
+                a, size = 4 * sections[g], sections[g + 1] - sections[g]
+                _adam(values + a, gradients + a, first + a, second + a, size, rates[g], np.float64(step))
+    return summed
+
+
 def train_epoch(
     wire: Wires,
     params: Groups,
     grads: Groups,
     flat: tuple[Float32, Float32, Float32, Float32],
-    sections: npt.NDArray[np.int64],
+    sections: Int64,
     rates: Float64,
     data: Data,
     order: Index,
@@ -651,20 +719,52 @@ def train_epoch(
     `flat` holds parameters, gradients and Adam's two moments as flat vectors; section g of them, from
     ``sections[g]`` to ``sections[g + 1]``, is updated with learning rate ``rates[g]``, or not at all where that is 0.
     """
-    values, gradients, first, second = flat
-    total = 0.0
-    for start in range(0, order.size, batch_size):
-        rows = order[start : min(start + batch_size, order.size)]
-        total += batch_gradients(wire, params, grads, data, rows, temperature, settings, work)
-        step += 1
-        for g in range(rates.size):
-            if rates[g] > 0.0:
-                a, b = sections[g], sections[g + 1]
-                adam(values[a:b], gradients[a:b], first[a:b], second[a:b], rates[g], step)
-    return total
+    layout.check_columns(wire, data, work)
+    frames = (work.frame, wire.frame, params.frame, grads.frame)
+    longs = np.asarray(order, dtype=np.int64)
+    loss: float = _train_epoch(*frames, data, flat, sections, rates, longs, batch_size, temperature, settings, step)
+    return loss
 
 
-@_allocating
+@_inner
+def _take_out(frame: int, start: int, n: int, out: int, n_out: int, rules: int, n_rules: int) -> None:
+    """Write the outputs of a batch to their places from `start` on, and the values of rules, row by row of `n_out`."""
+    f: Frame = frame_at(frame)
+    for r in range(n):
+        write_double(out + 8 * (start + r), double_at(f.output + 8 * r))
+    for j in range(n_rules):
+        row = f.signal + whole_at(f.rule_rows + 4 * j) * BYTES
+        for r in range(n):
+            value = number_at(row + r // BLOCK * f.n_rows * BYTES + 4 * (r % BLOCK))
+            write_bit(rules + j * n_out + start + r, value != np.float32(0.0))
+
+
+@_jit
+def _hard_outputs(
+    frame: Int64,
+    wire: Int64,
+    params: Int64,
+    data: Data,
+    n_places: int,
+    temperature: float,
+    threshold: float,
+    out: Float64,
+    rules: npt.NDArray[np.bool_],
+) -> None:
+    at, n = _filled(frame, wire, params, params, data), out.size
+    relaxation, rows, inverse = np.int64(NEURON), np.int64(0), 1.0 / temperature
+    _choose(at)
+    _open_links(at, temperature, relaxation, threshold)
+    for start in range(0, n, n_places):
+        some = n_places if start + n_places <= n else n - start
+        n_blocks = -(-some // BLOCK)
+        _load(at, rows, start, some)
+        _forward_thresholds(at, inverse, relaxation, n_blocks)
+        _forward_neurons(at, relaxation, n_blocks)
+        _forward_sum(at, n_blocks)
+        _take_out(at, start, some, place_of_doubles(out), n, place_of_bits(rules), rules.shape[0])
+
+
 def hard_outputs(
     wire: Wires,
     params: Groups,
@@ -676,26 +776,16 @@ def hard_outputs(
     rules: npt.NDArray[np.bool_],
 ) -> None:
     """Inference: write the output of every row, and the rules' values where ``rules`` is ``(n_rules, n)``."""
-    n = data.target.size
-    size = work.target.size
-    hard = Settings(NEURON, settings.loss, settings.loss_parameter, settings.gradient_factor, settings.sum_threshold)
-    _prepare_hard(wire, params, temperature, hard, work)
-    flat = work.output.reshape(size)
-    for start in range(0, n, size):
-        rows = np.arange(start, min(start + size, n))
-        n_blocks = _load(data, rows, wire.n_bits, work)
-        _forward(wire, params, temperature, hard, work, n_blocks)
-        out[start : start + rows.size] = flat[: rows.size]
-        for j in range(rules.shape[0]):
-            for r in range(rows.size):
-                rules[j, start + r] = work.signal[r // BLOCK, wire.rule_rows[j], r % BLOCK] != 0.0
+    layout.check_columns(wire, data, work)
+    frames, n_places = (work.frame, wire.frame, params.frame), work.target.size
+    _hard_outputs(*frames, data, n_places, temperature, settings.sum_threshold, out, rules)
 
 
 @_jit
 def weighted_loss(output: Float64, target: Float32, weight: Float32, settings: Settings) -> float:
     """Return the weighted sum of losses of given outputs."""
-    total = 0.0
+    summed = 0.0
     for r in range(output.size):
-        value, _ = _loss_at(np.float32(output[r] - target[r]), settings)
-        total += np.float64(weight[r]) * np.float64(value)
-    return total
+        value, _ = _loss_at(np.float32(output[r] - target[r]), settings.loss, settings.loss_parameter)
+        summed += np.float64(weight[r]) * np.float64(value)
+    return summed

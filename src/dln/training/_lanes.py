@@ -95,7 +95,7 @@ def _define(result: Any, *arguments: Any) -> Callable[[Callable[..., ir.Value]],
     def decorate(emit: Callable[..., ir.Value]) -> Any:
         def codegen(context: Any, builder: _Builder, _: Any, values: Any) -> ir.Value:
             emitted = emit(builder, *values)
-            if isinstance(result, types.BaseTuple):
+            if isinstance(emitted, list):
                 return context.make_tuple(builder, result, emitted)
             return context.get_dummy_value() if result is types.void else emitted
 
@@ -133,42 +133,6 @@ def store(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
     builder.store(value, builder.inttoptr(address, _VECTOR.as_pointer()), align=4)
 
 
-def _first(builder: _Builder, n: ir.Value) -> ir.Value:
-    """Return the mask of the first n lanes."""
-    wide = ir.VectorType(_INT64, LANES)
-    return builder.icmp_signed("<", ir.Constant(wide, list(range(LANES))), _splat(builder, n))
-
-
-@_define(lanes, _address, types.int64)
-def load_first(builder: _Builder, address: ir.Value, n: ir.Value) -> ir.Value:
-    """Return the numbers at an address, n of them if they are fewer than thirty-two, and zeros."""
-    pointer = builder.inttoptr(address, _VECTOR.as_pointer())
-    with builder.if_else(builder.icmp_signed("<", n, _INT64(LANES)), likely=False) as (some, all_):
-        with some:
-            arguments = (pointer, _INT32(4), _first(builder, n), _constant(0.0))
-            few = _call(builder, f"llvm.masked.load.v{LANES}f32.p0", _VECTOR, *arguments)
-            after_few = builder.block
-        with all_:  # what was written with a mask cannot be read back before it has left the core
-            many = builder.load(pointer, align=4)
-            after_many = builder.block
-    result = builder.phi(_VECTOR)
-    result.add_incoming(few, after_few)
-    result.add_incoming(many, after_many)
-    return result
-
-
-@_define(types.void, _address, types.int64, lanes)
-def store_first(builder: _Builder, address: ir.Value, n: ir.Value, value: ir.Value) -> None:
-    """Write the first n lanes to an address, or all if n is thirty-two or more."""
-    pointer = builder.inttoptr(address, _VECTOR.as_pointer())
-    with builder.if_else(builder.icmp_signed("<", n, _INT64(LANES)), likely=False) as (some, all_):
-        with some:
-            arguments = (value, pointer, _INT32(4), _first(builder, n))
-            _call(builder, f"llvm.masked.store.v{LANES}f32.p0", ir.VoidType(), *arguments)
-        with all_:
-            builder.store(value, pointer, align=4)
-
-
 @_define(types.int64, _address)
 def whole_at(builder: _Builder, address: ir.Value) -> ir.Value:
     """Return the int32 number at an address."""
@@ -179,6 +143,37 @@ def whole_at(builder: _Builder, address: ir.Value) -> ir.Value:
 def number_at(builder: _Builder, address: ir.Value) -> ir.Value:
     """Return the float32 number at an address."""
     return builder.load(builder.inttoptr(address, _FLOAT.as_pointer()), align=4)
+
+
+@_define(types.int64, _address)
+def long_at(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the int64 number at an address."""
+    return builder.load(builder.inttoptr(address, _INT64.as_pointer()), align=8)
+
+
+@_define(types.float64, _address)
+def double_at(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return the float64 number at an address."""
+    return builder.load(builder.inttoptr(address, ir.DoubleType().as_pointer()), align=8)
+
+
+@_define(types.void, _address, _float32)
+def write(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Write a float32 number to an address."""
+    builder.store(value, builder.inttoptr(address, _FLOAT.as_pointer()), align=4)
+
+
+@_define(types.void, _address, types.float64)
+def write_double(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Write a float64 number to an address."""
+    builder.store(value, builder.inttoptr(address, ir.DoubleType().as_pointer()), align=8)
+
+
+@_define(types.void, _address, types.boolean)
+def write_bit(builder: _Builder, address: ir.Value, value: ir.Value) -> None:
+    """Write a truth value to the byte at an address."""
+    byte = ir.IntType(8)
+    builder.store(builder.zext(value, byte), builder.inttoptr(address, byte.as_pointer()), align=1)
 
 
 @_define(types.void, _address, _float32)
@@ -197,6 +192,58 @@ def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.V
     builder.store(builder.fadd(builder.load(pointer, align=8), product, flags=_FLAGS), pointer, align=8)
 
 
+def _places_of(element: Any) -> Any:
+    """Return a function that tells where the memory of an array of one type starts."""
+
+    @_extending.intrinsic
+    def place(_typing: Any, array: Any) -> Any:
+        """Return where the memory of an array starts, whose elements stand one after the other."""
+        if not (isinstance(array, types.Array) and array.layout == "C" and array.dtype == element):
+            return None
+
+        def codegen(context: Any, builder: _Builder, signature: Any, values: Any) -> ir.Value:
+            made = context.make_array(signature.args[0])(context, builder, values[0])
+            return builder.ptrtoint(made.data, _INT64)
+
+        return _templates.signature(_address, array), codegen
+
+    return place
+
+
+place: Final = _places_of(_float32)
+place_of_doubles: Final = _places_of(types.float64)
+place_of_longs: Final = _places_of(types.int64)
+place_of_bits: Final = _places_of(types.boolean)
+
+
+@_define(_address)
+def room(builder: _Builder) -> ir.Value:
+    """Return the address of memory for four values, which a function has until it returns."""
+    return builder.ptrtoint(_cgutils.alloca_once(builder, _VECTOR, size=4), _INT64)
+
+
+def record_at(kind: type[tuple[int, ...]], *, unrolled: bool = False) -> Any:
+    """Return a function that reads a named tuple of whole numbers at an address.
+
+    Functions hand each other the address: forty arguments would take longer to compile than what is done with them.
+    For the same reason whoever reads a record is not compiled into others, and its loops are not unrolled: a pass of
+    a loop over lanes is long enough as it is, for all but the innermost of all.
+    """
+    fields = len(kind._fields)  # type: ignore[attr-defined]
+    named = types.NamedUniTuple(types.int64, fields, kind)  # type: ignore[no-untyped-call]
+    memory = ir.ArrayType(_INT64, fields)
+
+    @_define(named, _address)
+    def read(builder: _Builder, address: ir.Value) -> ir.Value:
+        """Return the record at an address."""
+        builder.function.attributes.add("noinline")
+        if not unrolled:
+            builder.function.attributes.add("optsize")
+        return builder.load(builder.inttoptr(address, memory.as_pointer()), align=8)
+
+    return read
+
+
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
@@ -204,6 +251,12 @@ def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.V
 def splat(builder: _Builder, value: ir.Value) -> ir.Value:
     """Return a value whose lanes are all the same number."""
     return _splat(builder, value)
+
+
+@_define(lanes, _address)
+def spread(builder: _Builder, address: ir.Value) -> ir.Value:
+    """Return a value whose lanes are all the float32 number at an address."""
+    return _splat(builder, builder.load(builder.inttoptr(address, _FLOAT.as_pointer()), align=4))
 
 
 @_define(lanes, lanes, lanes, lanes)

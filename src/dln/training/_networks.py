@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from dln._atomic import AnyPath
 from dln._network import Float32, Network, build_network, tree_cutoffs
-from dln._version import __version__
 from dln.training import _kernels as kernels
 from dln.training import _layout as layout
-from dln.training._checkpoint import Checkpoint, array_digest
+from dln.training._checkpoint import Checkpoint
 from dln.training._loop import Callback, Epoch, Plan, Trained, TrainingState, split_off, train
 from dln.training._progress import Progress
 from dln.training._signals import signals_call
@@ -51,8 +48,6 @@ class Task:
     architecture: Architecture
     plan: Plan
     seeds: tuple[int, ...]
-    later_seed: int = 0
-    """For what is random after training; here because a fit that is resumed must go on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +56,6 @@ class Outcome:
 
     networks: tuple[Trained, ...]
     interrupted: bool
-    later_seed: int = 0
 
 
 def initial_cutoffs(data: layout.Data, n_thresholds: int) -> list[Float32]:
@@ -77,26 +71,22 @@ def train_networks(
     n_threads: int,
     callbacks: Sequence[Callback],
     progress: Progress,
-    checkpoint: AnyPath | None = None,
-    seeds_are_free: bool = False,
+    store: Checkpoint | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Train one network per seed, and return them in the order of the seeds.
 
-    Ctrl-C, SIGTERM, or a callback that returns True, ends all of them after their current epoch; each that has begun is
-    returned at its best. With a checkpoint, training goes on from where it was.
+    Ctrl-C, a callback that returns True, or `stop` ends all of them after their current epoch; each that has begun is
+    returned at its best. SIGTERM ends the process. With a checkpoint, training goes on from where it was, after either.
     """
-    store = None
-    if checkpoint is not None:
-        store = Checkpoint.open(checkpoint, _facts(task), seeds_are_free=seeds_are_free)
-        *seeds, later_seed = store.facts["seeds"]
-        task = replace(task, seeds=tuple(seeds), later_seed=later_seed)
     cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
         # Nothing to decide by: the columns or the target are constant.
-        return Outcome((), interrupted=False, later_seed=task.later_seed)
-    if not kernels.are_compiled():
-        progress.say("compiling (first run only), about half a minute …")
-    watch = _Watch(callbacks, progress, store)
+        return Outcome((), interrupted=False)
+    if task.seeds and not kernels.are_compiled():
+        progress.say_compiling()
+    progress.networks(len(task.seeds), task.plan.max_epochs)
+    watch = _Watch(callbacks, progress, store, stop)
     with (
         signals_call(watch.interrupt),
         ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool,
@@ -110,7 +100,7 @@ def train_networks(
             if store is not None:
                 store.write()
     trained = [_result(i, future) for i, future in enumerate(futures)]
-    return Outcome(tuple(network for network in trained if network is not None), watch.interrupted, task.later_seed)
+    return Outcome(tuple(network for network in trained if network is not None), watch.interrupted)
 
 
 def _join(futures: Sequence[Future[Trained | None]], watch: _Watch) -> None:
@@ -137,24 +127,6 @@ def _result(index: int, future: Future[Trained | None]) -> Trained | None:
         )
         raise MemoryError(message) from error
     return future.result()
-
-
-def _facts(task: Task) -> dict[str, Any]:
-    """Return all that the result of training depends on, in the user's words where there are any."""
-    plan = asdict(task.plan)
-    plan["n_iter_no_change"] = plan.pop("patience")
-    return {
-        "number of distinct rows": len(task.data.target),
-        "data": array_digest(*task.data),
-        "validation data": None if task.validation is None else array_digest(*task.validation),
-        "number of rows set aside": task.n_validation,
-        **asdict(task.architecture),
-        **plan,
-        "seeds": [*task.seeds, task.later_seed],
-        "version of dln": __version__,
-        "version of numpy": np.__version__,
-        "version of numba": numba.__version__,
-    }
 
 
 def network_for(task: Task, cutoffs: list[Float32], seed: int) -> Network:
@@ -203,8 +175,15 @@ def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) ->
 class _Watch:
     """What all networks share while they train: callbacks, progress, the checkpoint and the wish to stop."""
 
-    def __init__(self, callbacks: Sequence[Callback], progress: Progress, store: Checkpoint | None = None) -> None:
+    def __init__(
+        self,
+        callbacks: Sequence[Callback],
+        progress: Progress,
+        store: Checkpoint | None = None,
+        asked_to_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.callbacks, self.progress, self.store = callbacks, progress, store
+        self._asked_to_stop = asked_to_stop
         # Plain values and no lock: they are set by a signal's handler, which may interrupt any line of the main thread.
         self.stop = False
         self.interrupted = False
@@ -227,4 +206,15 @@ class _Watch:
                     self.stop = True
             except KeyboardInterrupt:
                 self.interrupt()
-        return self.stop
+        return self.stop or self._asked_to_stop()
+
+
+def train_quietly(task: Task, *, stop: Callable[[], bool]) -> list[Trained]:
+    """Train one network after the other, without progress, callbacks or checkpoint."""
+    cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
+    if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
+        return []
+    return [
+        train(network_for(task, cutoffs, seed), task.data, None, task.plan, seed=seed, after_epoch=lambda _: stop())
+        for seed in task.seeds
+    ]

@@ -123,10 +123,13 @@ class ReferenceNetwork(torch.nn.Module):
         hard = (soft >= how.sum_threshold).to(soft.dtype)
         if how.relaxation == "separate":
             return (straight_through(soft, hard) * self.weights * rules).sum(dim=1)
-        relaxed = (soft * self.weights * rules).sum(dim=1)
         if how.relaxation == "soft":
-            return relaxed
-        return straight_through(relaxed, (hard * self.weights * rules).sum(dim=1))
+            return (soft * self.weights * rules).sum(dim=1)
+        # A closed link passes its share back to its rule, which can come to life again, and to its logit, but its
+        # weight, which has no part in the output, gets no gradient: it would grow without effect until the link opens.
+        by_links = (soft * self.weights.detach() * rules).sum(dim=1)
+        by_weights = (hard * self.weights * rules.detach()).sum(dim=1)
+        return straight_through(by_links + by_weights, by_weights)
 
 
 def _link(

@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
-from dln._estimator import DLNRegressor
+from dln._regressor import CircuitRegressor
 from dln._table import Table, learn_table
 from dln.training._checkpoint import array_digest
 from dln.tune._space import Context
@@ -59,7 +59,7 @@ def _columns(table: Table) -> Any:
 
 
 def _table(estimator: Any, X: Any) -> Table | None:
-    if isinstance(estimator, DLNRegressor):
+    if isinstance(estimator, CircuitRegressor):
         return learn_table(X, estimator.categorical_features)
     try:
         return learn_table(X)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from dln.training._signals import sigterm_as_ctrl_c
+from dln.training._signals import sigterm_after_cleanup
 from dln.tune._facts import told
 from dln.tune._optuna import Answer, Question, ask
 from dln.tune._places import Place
@@ -54,16 +54,16 @@ class Run:
             return False
         end = math.inf if timeout is None else time.monotonic() + timeout
         place: Place | None = None
-        try:
-            with sigterm_as_ctrl_c():
+        with sigterm_after_cleanup():
+            try:
                 place = open_place()
                 self._progress.begin(place.n_jobs)
                 self._loop(place, missing, end)
-        except KeyboardInterrupt:
-            return True
-        finally:
-            if place is not None:
-                place.close()
+            except KeyboardInterrupt:
+                return True
+            finally:
+                if place is not None:
+                    place.close()
         return False
 
     def _loop(self, place: Place, missing: list[int], end: float) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from dln._estimator import LARGE_MODEL, DLNRegressor
+from dln._estimator import DLNRegressor
+from dln._paper import PaperDLNRegressor
 
 #: Widths of the first layer that are worth training, whatever the table: fewer neurons make too few rules, and more
 #: take hours for what a hundred rules can say.
@@ -62,25 +63,24 @@ def paper_space(trial: Any, context: Context) -> dict[str, Any]:
 
 
 def default_space(trial: Any, context: Context) -> dict[str, Any]:
-    """Return parameters for the default model: how rules are grown, and how many networks of which kind join in.
+    """Return parameters for the page of rules: what proposes candidates, and how long the search goes on.
 
-    The number of rules in the model, `max_rules`, is left alone: it says how much a person wants to read.
+    Its size (`max_conditions`, `max_rule_length`, `max_rules`) is left alone: it says how much a person wants to read.
     """
     del context
     parameters: dict[str, Any] = {
-        "max_leaves": trial.suggest_categorical("max_leaves", [4, 8, 16, 32]),
-        "max_cutoffs": LARGE_MODEL * trial.suggest_int("hundreds_of_cutoffs", 2, 8),
-        "n_teachers": trial.suggest_categorical("n_teachers", [0, 8]),
-        "n_grown_rules": trial.suggest_categorical("n_grown_rules", [120, 250, 500]),
-        "rule_tolerance": trial.suggest_categorical("rule_tolerance", [0.0, 0.001, 0.003]),
-        "n_networks": trial.suggest_categorical("n_networks", [0, 1, 2]),
+        "n_teachers": trial.suggest_categorical("n_teachers", [0, 4]),
+        "n_grown_rules": trial.suggest_categorical("n_grown_rules", [300, 600, 1200]),
+        "n_generations": trial.suggest_categorical("n_generations", [2, 4, 8]),
+        "n_networks": trial.suggest_categorical("n_networks", [0, 2, 4]),
     }
+    if parameters["n_teachers"]:
+        parameters["n_synthetic_rows"] = trial.suggest_categorical("n_synthetic_rows", [0, 3000, 6000])
     if parameters["n_networks"]:
-        parameters |= {
-            "learning_rate": trial.suggest_float("learning_rate", 0.003, 0.03, log=True),
-            "n_thresholds": trial.suggest_categorical("n_thresholds", [6, 10, 20]),
-            "validation_fraction": trial.suggest_categorical("validation_fraction", [0.1, 0.15, 0.25]),
-        }
+        # A layer more doubles the longest rule; wider layers give more candidates of the same length.
+        width = trial.suggest_categorical("width", [150, 300, 500])
+        parameters["hidden_layer_sizes"] = (width,) * trial.suggest_int("n_layers", 2, 4)
+        parameters["max_epochs"] = trial.suggest_categorical("max_epochs", [30, 60, 120])
     return parameters
 
 
@@ -94,11 +94,13 @@ def layer_sizes(first: int, ratio: float, n_layers: int) -> tuple[int, ...]:
 
 
 def own_space(estimator: Any) -> Space:
-    """Return the space of an estimator that is a DLN: the paper's for the paper's model, else ours."""
+    """Return the space of an estimator that is a DLN."""
+    if isinstance(estimator, PaperDLNRegressor):
+        return paper_space
     if not isinstance(estimator, DLNRegressor):
         message = (
             f"space must be given for {type(estimator).__name__}: a function space(trial, context) that returns "
-            "parameters to set; only DLNRegressor has a space of its own"
+            "parameters to set; only DLNRegressor and PaperDLNRegressor have a space of their own"
         )
         raise ValueError(message)
-    return default_space if estimator.n_grown_rules else paper_space
+    return default_space

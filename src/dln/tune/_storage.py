@@ -76,7 +76,11 @@ class Storage:
             if self._study.get_trials(deepcopy=False):
                 raise _damaged(self._path, "it has trials but does not say of what")
             return None
-        facts: dict[str, Any] = json.loads(told)
+        try:
+            facts: dict[str, Any] = json.loads(told)
+            int(facts["random_state"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(self._path, "what it says of its search makes no sense") from error
         return facts
 
 

@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from dln._errors import FitInterruptedWarning
-from dln._estimator import DLNRegressor
+from dln._paper import PaperDLNRegressor
+from dln._regressor import CircuitRegressor
 from dln.training._loop import Epoch
 from dln.tune._prune import Bars, EpochBar
 
@@ -97,7 +98,7 @@ def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) 
         return outcome("pruned")
     except OutOfTimeError:
         raise
-    except FitInterruptedWarning as error:  # Ctrl-C, which DLNRegressor takes as the wish to keep what it has
+    except FitInterruptedWarning as error:  # Ctrl-C, which a DLN takes as the wish to keep what it has
         raise KeyboardInterrupt from error
     except Exception as error:  # noqa: BLE001 (any failure is told, and the search goes on)
         return outcome("failed", f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
@@ -122,10 +123,10 @@ def _loss(model: Any, job: Job, test: Rows) -> float:
     return loss
 
 
-def dln_parts(estimator: Any) -> list[DLNRegressor]:
+def dln_parts(estimator: Any) -> list[CircuitRegressor]:
     """Return the DLNs in an estimator: itself, or the last step of a pipeline, and so on."""
     parts = [estimator, *estimator.get_params(deep=True).values()]
-    return [part for part in parts if isinstance(part, DLNRegressor)]
+    return [part for part in parts if isinstance(part, CircuitRegressor)]
 
 
 class _Watch:
@@ -134,10 +135,10 @@ class _Watch:
     def __init__(self, bars: Bars, curve: dict[int, float] | None, is_over: Callable[[], bool]) -> None:
         self._bar, self._curve, self._is_over = EpochBar(bars), curve, is_over
 
-    def of(self, model: DLNRegressor) -> Callable[[Epoch], None]:
+    def of(self, model: CircuitRegressor) -> Callable[[Epoch], None]:
         """Return the callback for a model."""
-        # Where rules are grown besides, the networks say little about the model: they are not judged by the epoch.
-        judged = model.n_grown_rules == 0
+        # The networks of a page only propose rules, and say little about the model: they are not judged by the epoch.
+        judged = isinstance(model, PaperDLNRegressor)
         max_epochs = model.max_epochs
 
         def after_epoch(epoch: Epoch) -> None:

@@ -1,0 +1,201 @@
+"""What both regressors share: they have a circuit, and predict, save and are read by it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from dln._atomic import AnyPath
+from dln._bits import PreparedCircuit, predict_array, prepare
+from dln._bits import predict as predict_values
+from dln._circuit import Circuit, Values
+from dln._discretize import Target, check_target_size
+from dln._encoding import Encoder, learn_encoder
+from dln._intervals import PredictsIntervals
+from dln._model_file import write_model
+from dln._readable import ReadableModel
+from dln._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln._saving import to_saved, training_facts
+from dln._table import Table, has_names, learn_table, read_batches, read_table, refuse_mask
+from dln.training._loop import Callback, Trained
+
+#: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
+MAX_GATES_TO_MINIMISE = 400
+
+
+class Rows:
+    """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
+
+    def __init__(
+        self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, *, shared_bits: bool = True
+    ) -> None:
+        self.table: Table = learn_table(X, model.categorical_features)
+        self.target_name = getattr(y, "name", None)
+        self.y = check_target(y, self.table.n_rows, "y")
+        n = self.table.n_rows
+        weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
+        self.distinct: CanonicalRows = canonical_rows(self.table.values, self.y, weight)
+        self.encoder: Encoder = learn_encoder(
+            self.table.columns,
+            self.table.values,
+            self.distinct.weight,
+            rows=self.distinct.index,
+            max_categories=model.max_categories,
+            min_frequency=model.min_frequency,
+            shared_bits=shared_bits,
+        )
+        self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
+
+    @property
+    def values(self) -> Sequence[Values]:
+        """The table's columns."""
+        return self.table.values
+
+    def unseen(self, X_val: Any, y_val: Any) -> tuple[Sequence[Values], npt.NDArray[np.float64]] | None:
+        """Return the columns and the target of validation data, or None where none was given."""
+        if (X_val is None) != (y_val is None):
+            given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
+            message = f"{given} was given without {missing}: validation data needs both"
+            raise ValueError(message)
+        if X_val is None:
+            return None
+        validation = read_table(X_val, self.table.columns)
+        return validation.values, check_target(y_val, validation.n_rows, "y_val")
+
+
+class CircuitRegressor(ReadableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
+    """A regressor that is a circuit: base of those that learn one."""
+
+    categorical_features: Any
+    max_categories: int | None
+    min_frequency: int
+    n_jobs: int | None
+    max_epochs: int
+    callbacks: Sequence[Callback] | None
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+            The rows to predict; only columns that rules use are read.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        """
+        if not hasattr(self, "circuit_"):  # asked here first: one row should take microseconds
+            check_is_fitted(self)
+        prepared, threads = self._prepared_circuit(), n_threads(self.n_jobs)
+        if self._is_plain_array(X) and (fast := predict_array(prepared, X, threads)) is not None:
+            return fast
+        batches = read_batches(X, self.circuit_.columns, only=prepared.used)
+        predicted = [predict_values(prepared, next(batches).values, threads)]
+        if not has_names(X) or not hasattr(self, "feature_names_in_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        predicted += [predict_values(prepared, batch.values, threads) for batch in batches]
+        return np.concatenate(predicted) if len(predicted) > 1 else predicted[0]
+
+    def save(self, path: AnyPath) -> None:
+        """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
+
+        The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
+        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
+        out.
+        """
+        check_is_fitted(self, "circuit_")
+        write_model(path, to_saved(self))
+
+    def _prepared_circuit(self) -> PreparedCircuit:
+        """Return the circuit ready to run; it is prepared once."""
+        prepared: PreparedCircuit | None = self.__dict__.get("_prepared")
+        if prepared is None or prepared.circuit is not self.circuit_:
+            self._prepared = prepared = prepare(self.circuit_)
+        return prepared
+
+    def _is_plain_array(self, X: Any) -> bool:
+        """Whether X is what `read_table` would take as it is: an array of numbers, for a model of nameless numbers."""
+        return (
+            type(X) in (np.ndarray, np.memmap)
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2  # noqa: PLR2004 (rows and columns)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_ == len(self.circuit_.columns)  # none is a part of a date
+            and X.dtype.isnative
+            and not hasattr(self, "feature_names_in_")
+            and not self._prepared.reads_categories
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_prepared"}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _learned(self, X: Any, rows: Rows, circuit: Circuit, networks: Sequence[Trained]) -> Self:
+        """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
+        validate_data(self, X, skip_check_array=True)
+        self.circuit_ = circuit
+        self._prepared_circuit()  # now, so that predict changes nothing
+        epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
+        names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
+        self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
+        self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
+        for name in ("target_name_", "intervals_"):  # those of an earlier fit are not of this model
+            self.__dict__.pop(name, None)
+        if isinstance(rows.target_name, str) and rows.target_name:
+            self.target_name_ = rows.target_name
+        self.training_facts_ = training_facts(rows.table.n_rows, len(rows.distinct.index), rows.y[rows.distinct.index])
+        return self
+
+
+def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
+    """Return a target as float64, or raise what is wrong with it."""
+    if y is None:
+        message = "requires y to be passed, but the target y is None"
+        raise ValueError(message)
+    refuse_mask(y, name)
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
+    y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
+    if len(y) != n_rows:
+        message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
+        raise ValueError(message)
+    check_target_size(y, name)
+    return np.asarray(y + 0.0)
+
+
+def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
+    """Return the sizes of a network's layers as plain numbers, or raise what is wrong with them."""
+    sizes = tuple(hidden_layer_sizes)
+    if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
+        message = f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}"
+        raise ValueError(message)
+    return tuple(int(size) for size in sizes)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the threads that `n_jobs` means, as in scikit-learn; None means one per core."""
+    cores = os.cpu_count() or 1
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)

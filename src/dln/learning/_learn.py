@@ -1,0 +1,332 @@
+"""The whole way of a default fit, from rows to a page of rules: teach, choose the goal, train, search, validate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dln.learning._expression import Expression, Signals, renumbered
+from dln.learning._goal import GOALS, Y_ALONE, Distillation, Sample
+from dln.learning._inputs import Floats, Inputs
+from dln.learning._losses import Loss
+from dln.learning._polish import sweep
+from dln.learning._rule_set import RuleSet
+from dln.learning._screen import screened
+from dln.learning._search import shrinking_path
+from dln.learning._stages import Arrays, Store, expression_of, from_text, named, staged, to_text
+from dln.learning._student import Recipe, Student, n_steps, network_data, neurons, train_student
+from dln.learning._synthetic import synthetic_rows
+from dln.learning._task import PENALTY, Clock, Task
+from dln.learning._teachers import Lessons, n_teachers, teach
+from dln.learning._validate import Choice, choose_goal, weighted_sum
+from dln.learning._weights import solve_weights
+from dln.training._networks import Outcome, train_quietly
+from dln.training._networks import Task as NetworkTask
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Rows that rules are searched on, a sample by content: more tell no more of a hundred conditions.
+MAX_ROWS: Final = 10_000
+#: Fewer rows than this are neither taught nor validated on: a fold of them would tell nothing.
+MIN_ROWS: Final = 40
+N_FOLDS: Final = 5
+#: Up to so many rows, trials and validations are made on so many folds, else on one: of few rows one fold tells little.
+N_TRIALS: Final = ((1500, 4), (6000, 2))
+N_VALIDATIONS: Final = ((1500, 3), (6000, 1))
+#: Sizes of which the best rules are kept, and larger ones of which only the worth is told.
+SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 65, 80, 100, 150, 200, 300, 400)
+LARGER: Final = (200, 400)
+#: Fewer conditions are taken where they are worth as much, but for this share of the target's variance, and of what the
+#: best leaves unexplained: where that is next to nothing, a thousandth of the variance would be most of it.
+TOLERANCE: Final = 0.001
+UNEXPLAINED: Final = 0.03
+
+
+class Shown(Protocol):
+    """Where progress is shown."""
+
+    def stage(self, name: str, total: int) -> Callable[[], None]:
+        """Show a bar for a stage; return what moves it on by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """All that a fit is told besides the rows."""
+
+    recipe: Recipe
+    loss: Loss
+    n_teachers: int
+    n_synthetic_rows: int
+    seed: int
+    n_threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The best rules found for a budget of conditions, with weights for the standardised target."""
+
+    budget: int
+    expressions: tuple[Expression, ...]
+    intercept: float
+    weights: Floats
+
+    def predict(self, inputs: Inputs) -> Floats:
+        """Return the predictions for rows."""
+        return weighted_sum(self.expressions, self.intercept, self.weights, inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What each size explains of rows not learned from, and what it predicts for them, standardised as y is."""
+
+    explained: dict[int, float]
+    predicted: dict[int, Floats]
+    y: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a fit has learned: points from the smallest to the largest, and which of them is the model."""
+
+    points: tuple[Point, ...]
+    chosen: int
+    validation: Validation | None
+    ceiling: float | None
+    """What the teachers explain of rows that they have not seen: the best model found."""
+    networks: Outcome
+
+
+class Fit:
+    """One fit: what it is told, and what its stages share."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        clock: Clock,
+        train: Callable[[NetworkTask, Callable[[], bool]], Outcome],
+        progress: Shown,
+        store: Store | None = None,
+    ) -> None:
+        self.setting, self.clock, self.train, self.progress, self.store = setting, clock, train, progress, store
+
+    def learn(self, rows: Sample, unseen: Sample | None = None) -> Learned:
+        """Return the rules for some rows, validated on rows of the user's or on folds."""
+        with (
+            threadpool_limits(limits=1),  # matrices here are small: more threads than one only wait for each other
+            ThreadPoolExecutor(max_workers=max(1, self.setting.n_threads)) as pool,
+        ):
+            kept = screened(rows)
+            if len(kept) < rows.inputs.n_inputs:
+                rows = rows._replace(inputs=rows.inputs.keep(kept))
+                unseen = None if unseen is None else unseen._replace(inputs=unseen.inputs.keep(kept))
+            learned = self._learn(rows, unseen, pool)
+        renumber = [
+            replace(point, expressions=tuple(renumbered(one, kept) for one in point.expressions))
+            for point in learned.points
+        ]
+        return replace(learned, points=tuple(renumber))
+
+    def _learn(self, rows: Sample, unseen: Sample | None, pool: ThreadPoolExecutor) -> Learned:
+        recipe, seed = self.setting.recipe, self.setting.seed
+        sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
+        distillation = self._distil(sample)
+        choice = self._choose(distillation, pool)
+        task = distillation.task(choice.goal)
+        outcome = self.train(_network_task(task, recipe, [seed, 30]), self.clock.stage("networks", 0.5))
+        n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
+        validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
+        points = self._points(task, outcome, choice, rows)
+        folds = [result for future in validations if (result := future.result()) is not None]
+        if unseen is not None:
+            folds = [({point.budget: point.predict(unseen.inputs) for point in points}, unseen)]
+        validation = self._joined(folds, {point.budget for point in points})
+        ceiling = None if distillation.lessons is None else distillation.lessons.explained
+        return Learned(points, _smallest_good(points, validation), validation, ceiling, outcome)
+
+    def _distil(self, sample: Sample) -> Distillation:
+        """Return the sample with what teachers make of it."""
+        setting, n = self.setting, len(sample.y)
+        # Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot.
+        fold = np.arange(n, dtype=np.intp) % N_FOLDS
+        nothing = sample.inputs.at(np.empty(0, dtype=np.intp))
+        # Teachers estimate a mean: for other losses they have nothing to say.
+        if setting.n_teachers == 0 or setting.loss.name != "squared_error" or not _is_enough(sample):
+            return Distillation(sample, fold, nothing, None)
+        synthetic = synthetic_rows(sample.inputs, sample.weight, setting.n_synthetic_rows, [setting.seed, 10])
+        after_each = self.progress.stage("teachers", N_FOLDS * n_teachers(n, setting.n_teachers))
+        stop = self.clock.stage("teachers", 0.4)
+
+        def compute() -> Arrays | None:
+            lessons = teach(
+                sample.inputs,
+                synthetic,
+                sample.y,
+                sample.weight,
+                fold,
+                setting.n_teachers,
+                setting.seed,
+                setting.n_threads,
+                stop=stop,
+                after_each=after_each,
+            )
+            if lessons is None:
+                return None
+            return named(
+                {"rows": lessons.by_fold, "synthetic": lessons.synthetic_by_fold, "explained": lessons.explained}
+            )
+
+        arrays = self._staged("teachers", compute)
+        if arrays is None:
+            return Distillation(sample, fold, nothing, None)
+        lessons = Lessons(fold, arrays["rows"], arrays["synthetic"], float(arrays["explained"]))
+        return Distillation(sample, fold, synthetic, lessons)
+
+    def _staged(self, name: str, compute: Callable[[], Arrays | None]) -> Arrays | None:
+        """Return what a stage came to; a checkpoint keeps it unless anything was cut short."""
+        return staged(self.store, name, compute, is_whole=lambda: not self.clock.cut and not self.clock.over())
+
+    def _choose(self, distillation: Distillation, pool: ThreadPoolExecutor) -> Choice:
+        """Return what to learn, and how much to shrink the weights."""
+        sample, recipe = distillation.sample, self.setting.recipe
+        if not _is_enough(sample):
+            return Choice(Y_ALONE, 1.0)
+        n_trials, stop = _count(len(sample.y), N_TRIALS), self.clock.stage("the choice of the target", 0.3)
+
+        def run(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
+            return list(pool.map(work, jobs))
+
+        def compute() -> Arrays:
+            choice = choose_goal(distillation, n_trials, recipe.budget.page, self.setting.seed, run, stop=stop)
+            return named({"goal": GOALS.index(choice.goal), "penalty": choice.penalty})
+
+        arrays = self._staged("goal", compute)
+        assert arrays is not None  # noqa: S101 (a choice is always made)
+        return Choice(GOALS[int(arrays["goal"])], float(arrays["penalty"]))
+
+    def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[Point, ...]:
+        """Return the best rules found for every size, weights solved for on all rows."""
+        recipe, seed = self.setting.recipe, self.setting.seed
+        after_each = self.progress.stage("rules", n_steps(recipe))
+
+        def compute() -> Arrays:
+            of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
+            stop = self.clock.stage("the search for rules", 0.85)
+            student = train_student(task, of_networks, recipe, [seed, 31], stop=stop, after_each=after_each)
+            path = _path(student, recipe, [seed, 32], self.clock)
+            return {str(size): to_text(rules.expressions) for size, rules in path.items()}
+
+        found = self._staged("rules", compute) or {}
+        whole = rows if len(rows.y) > MAX_ROWS else None
+        points = []
+        for size in sorted(map(int, found)):
+            expressions = [expression_of(value) for value in from_text(found[str(size)])]
+            if whole is None:
+                points.append(self._point(size, RuleSet(task, expressions), choice))
+            else:
+                signals = Signals(whole.inputs)
+                fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(whole.y))
+                loss = self.setting.loss
+                solved = solve_weights(fires, whole.y, whole.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
+                points.append(Point(size, tuple(expressions), *solved))
+        return tuple(points)
+
+    def _point(self, size: int, rules: RuleSet, choice: Choice) -> Point:
+        loss, task = self.setting.loss, rules.task
+        if loss.name == "squared_error":
+            solved = rules.weights(task.penalty * choice.penalty)
+        else:
+            fires = np.array(rules.fires, dtype=np.bool_).reshape(len(rules), task.n_rows)
+            penalty = PENALTY * choice.penalty
+            solved = solve_weights(fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile)
+        return Point(size, tuple(rules.expressions), *solved)
+
+    def _validate(
+        self, distillation: Distillation, choice: Choice, fold: int
+    ) -> tuple[dict[int, Floats], Sample] | None:
+        """Learn without a fold, all stages in short, and return what each size predicts for it; None without time."""
+        recipe, seed, clock = _quicker(self.setting.recipe), [self.setting.seed, 40, fold], self.clock
+        aside = distillation.aside(fold)
+
+        def compute() -> Arrays | None:
+            task = distillation.trial_task(choice.goal, fold)
+            stop = clock.stage("validation", 0.85)
+            if stop():
+                return None
+            trained = train_quietly(_network_task(task, recipe, seed), stop=clock.stage("validation", 0.5))
+            student = train_student(task, neurons(trained, task.inputs, recipe.budget), recipe, seed, stop=stop)
+            path = _path(student, recipe, seed, clock)
+            if stop():
+                return None
+            beyond = [size for size in LARGER if size > max(path)]
+            path |= student.larger(beyond, recipe.budget)
+            return {str(size): self._point(size, rules, choice).predict(aside.inputs) for size, rules in path.items()}
+
+        found = self._staged(f"validation {fold}", compute)
+        return None if found is None else ({int(size): predicted for size, predicted in found.items()}, aside)
+
+    def _joined(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
+        """Put the folds together. Where the rules of a fold are fewer than a size allows, they are its best."""
+        if not folds:
+            return None
+        whole = self.setting.recipe.budget.conditions
+        sizes = sizes.union(*(predicted for predicted, _ in folds))
+        y, weight = (np.concatenate([getattr(aside, name) for _, aside in folds]) for name in ("y", "weight"))
+        predictions = {
+            size: np.concatenate([predicted.get(size, predicted[whole]) for predicted, _ in folds])
+            for size in sorted(sizes)
+        }
+        explained = {size: self.setting.loss.explained(y, one, weight) for size, one in predictions.items()}
+        return Validation(explained, predictions, y, weight)
+
+
+def _is_enough(sample: Sample) -> bool:
+    """Whether there are rows enough for folds, and anything to learn from."""
+    return len(sample.y) >= MIN_ROWS and sample.inputs.n_inputs > 0
+
+
+def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:
+    return next((count for most, count in table if n_rows <= most), 1)
+
+
+def _quicker(recipe: Recipe) -> Recipe:
+    """Return the recipe of a validation: one network and a quarter of the generations.
+
+    What it finds is a little worse than the model, so what is validated is a little less than the model's worth.
+    """
+    return replace(recipe, n_networks=min(1, recipe.n_networks), n_generations=recipe.n_generations // 4)
+
+
+def _network_task(task: Task, recipe: Recipe, seed: list[int]) -> NetworkTask:
+    seeds = np.random.default_rng(seed).integers(2**31, size=recipe.n_networks).tolist()
+    plan = recipe.training_plan(task.n_rows)
+    return NetworkTask(network_data(task), None, 0, recipe.architecture, plan, tuple(seeds))
+
+
+def _path(student: Student, recipe: Recipe, seed: list[int], clock: Clock) -> dict[int, RuleSet]:
+    """Return the best sets found for all sizes up to the budget."""
+    budget = recipe.budget
+    path = shrinking_path(student.rules, budget.page, SIZES, seed, stop=clock.over)
+    if budget.page != budget:
+        sizes = [*(size for size in SIZES if budget.page.conditions < size < budget.conditions), budget.conditions]
+        path |= student.larger(sizes, budget)
+        rng = np.random.default_rng([*seed, 1])
+        for size in sizes:
+            sweep(path[size], budget.resized(size), rng, clock.over)
+    return path
+
+
+def _smallest_good(points: Sequence[Point], validation: Validation | None) -> int:
+    """Return the place of the smallest point that is worth nearly as much as the best."""
+    last = len(points) - 1
+    if validation is None:
+        return last
+    worth = [validation.explained.get(point.budget, -np.inf) for point in points]
+    enough = max(worth) - min(TOLERANCE, UNEXPLAINED * (1.0 - max(worth)))
+    return next((i for i, value in enumerate(worth) if value >= enough), last)

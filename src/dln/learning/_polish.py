@@ -1,0 +1,188 @@
+"""Polish: one change at a time, kept where the refitted loss falls, within the budget of conditions.
+
+A change puts another test in the place of one, adds a test by "and" or "or" anywhere in a rule, takes a part away, or
+begins a rule anew with one test. Candidates for a change come from a scan of all cut-offs of all inputs; the best of
+them are judged exactly, all weights refitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from dln.learning._expression import (
+    AND,
+    OR,
+    Expression,
+    Join,
+    Test,
+    length,
+    part,
+    paths,
+    with_part,
+    without_part,
+)
+from dln.learning._inputs import Floats
+from dln.learning._rule_set import RuleSet
+from dln.learning._task import Budget
+
+#: Tests that a scan proposes for one place, and changes of a rule that are then judged exactly.
+PER_PLACE: Final = 3
+JUDGED: Final = 10
+#: A change must lower the loss by this share of the target's variation.
+WORTH_IT: Final = 1e-6
+#: A sweep that changes fewer rules than this share ends the polish.
+SETTLED: Final = 0.02
+#: A condition must earn this share of what the last one brought: what it frees is spent better elsewhere.
+PRICE: Final = 0.5
+#: Extensions of different rules are made together where they gain nearly as much as the best: four of a page.
+NEARLY: Final = 0.7
+TOGETHER: Final = 0.04
+#: Share of the conditions that must go which are dropped before all are looked at again.
+DROPPED_AT_ONCE: Final = 0.2
+
+
+def polish(
+    rules: RuleSet, budget: Budget, rng: np.random.Generator, *, sweeps: int, stop: Callable[[], bool]
+) -> RuleSet:
+    """Improve a set of rules, in place, and spend the whole budget."""
+    for n_sweeps in (sweeps, 2):
+        for _ in range(n_sweeps):
+            if stop() or sweep(rules, budget, rng, stop) < max(1, SETTLED * len(rules)):
+                break
+        extend(rules, budget, stop)
+    return rules
+
+
+def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator, stop: Callable[[], bool]) -> int:
+    """Make the best change of every rule, in random order; return how many were changed."""
+    task, n_changed = rules.task, 0
+    price = PRICE * rules.marginal
+    for j in rng.permutation(len(rules)).tolist():
+        if stop():
+            break
+        rest = rules.without(j)
+        expression = rules.expressions[j]
+        room = budget.conditions - rules.n_conditions + length(expression)
+        longest = min(budget.rule_length, room)
+        options = _screened(_changes(rules, j, rest.residual, longest), price)
+        options += [without_part(expression, path) for path in paths(expression) if path]
+        if not options:
+            continue
+        fires = [task.signals(option) for option in options]
+        gains = rules.gains(rest, [*fires, rules.fires[j]])
+        gains[:-1] -= price * np.array([length(option) for option in options])
+        best = int(np.argmax(gains[:-1]))
+        if gains[best] > gains[-1] - price * length(expression) + WORTH_IT * task.variation:
+            rules.replace(j, options[best], fires[best])
+            n_changed += 1
+    return n_changed
+
+
+def _screened(options: list[tuple[float, Expression]], price: float) -> list[Expression]:
+    """Return the most promising changes, once each."""
+    options = sorted(options, key=lambda option: price * length(option[1]) - option[0])
+    return list(dict.fromkeys(expression for _, expression in options))[:JUDGED]
+
+
+def _changes(
+    rules: RuleSet, j: int, residual: Floats, longest: int, most: int = PER_PLACE
+) -> list[tuple[float, Expression]]:
+    """Return changes of a rule and what each would gain for itself."""
+    task, expression = rules.task, rules.expressions[j]
+    options: list[tuple[float, Expression]] = list(_single_tests(rules, residual, most))
+    for path in paths(expression):
+        here = part(expression, path)
+        without, within = (task.signals.forced(expression, path, value) for value in (False, True))
+        change = within.view(np.int8) - without.view(np.int8)
+        if isinstance(here, Test) and path:
+            for gain, test in task.scanner(without, change, residual, most):
+                options.append((gain, with_part(expression, path, test)))
+        if length(expression) < longest:
+            fires = task.signals(here)
+            for gain, test in task.scanner(without, change * fires, residual, most):
+                options.append((gain, with_part(expression, path, Join(AND, here, test))))
+            for gain, test in task.scanner(np.where(fires, within, without), change * ~fires, residual, most):
+                options.append((gain, with_part(expression, path, Join(OR, here, test))))
+    return options
+
+
+def _single_tests(rules: RuleSet, residual: Floats, most: int) -> list[tuple[float, Test]]:
+    n = rules.task.n_rows
+    return rules.task.scanner(np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_), residual, most)
+
+
+def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
+    """Spend what is left of the budget: new rules of one test, and tests added where they gain most."""
+    task = rules.task
+    rules.marginal = 0.0
+    while rules.n_conditions < budget.conditions and not stop():
+        options: list[tuple[float, int, Expression]] = []
+        if len(rules) < budget.rules:
+            rest = rules.without(None)
+            tests = [test for _, test in _single_tests(rules, rest.residual, PER_PLACE)]
+            gains = rules.gains(rest, [task.signals(test) for test in tests]) if tests else np.empty(0)
+            options += [(float(gain), len(rules), test) for gain, test in zip(gains, tests, strict=True)]
+        for j, expression in enumerate(rules.expressions):
+            n = length(expression)
+            if n < budget.rule_length:
+                rest = rules.without(j)
+                longer = [option for option in _changes(rules, j, rest.residual, n + 1, 2) if length(option[1]) > n]
+                best = _screened(longer, 0.0)[: JUDGED // 2]
+                if best:
+                    gains = rules.gains(rest, [*map(task.signals, best), rules.fires[j]])
+                    place = int(np.argmax(gains[:-1]))
+                    options.append((float(gains[place] - gains[-1]), j, best[place]))
+        if not options or max(options, key=lambda option: option[0])[0] < WORTH_IT * task.variation:
+            break
+        options.sort(key=lambda option: -option[0])
+        rules.marginal = options[0][0]
+        _make(rules, options, budget)
+
+
+def _make(rules: RuleSet, options: list[tuple[float, int, Expression]], budget: Budget) -> None:
+    """Make the best extension, and with it those of other rules that gain nearly as much."""
+    touched: set[int] = set()
+    most = max(1, round(TOGETHER * budget.conditions))
+    for gain, j, expression in options:
+        if rules.n_conditions >= budget.conditions or len(touched) == most or gain < NEARLY * options[0][0]:
+            break
+        if j in touched:
+            continue
+        touched.add(j)
+        fires = rules.task.signals(expression)
+        if j < len(rules):
+            rules.replace(j, expression, fires)
+        else:
+            rules.add(expression, fires)
+
+
+def shrink(rules: RuleSet, budget: Budget) -> None:
+    """Drop the parts that are missed least, per condition, until the set fits into the budget."""
+    task = rules.task
+    while (excess := rules.n_conditions - budget.conditions) > 0 or len(rules) > budget.rules:
+        n_too_many = len(rules) - budget.rules
+        options: list[tuple[float, int, Expression | None]] = []
+        for j, expression in enumerate(rules.expressions):
+            rest = rules.without(j)
+            shorter = [without_part(expression, path) for path in paths(expression) if path and n_too_many <= 0]
+            gains = rules.gains(rest, [*map(task.signals, shorter), rules.fires[j]])
+            options.append((float(gains[-1]) / length(expression), j, None))
+            for gain, option in zip(gains[:-1], shorter, strict=True):
+                options.append((float(gains[-1] - gain) / (length(expression) - length(option)), j, option))
+        options.sort(key=lambda option: option[0])
+        _drop(rules, options, max(1, int(DROPPED_AT_ONCE * max(excess, n_too_many))))
+
+
+def _drop(rules: RuleSet, options: list[tuple[float, int, Expression | None]], most: int) -> None:
+    """Drop what is missed least, of at most so many rules."""
+    chosen = {j: option for _, j, option in reversed(options)}  # of each rule, the least missed
+    order = list(dict.fromkeys(j for _, j, _ in options))[:most]
+    for j in sorted(order, reverse=True):  # from the last: those before keep their places
+        option = chosen[j]
+        if option is None:
+            rules.remove(j)
+        else:
+            rules.replace(j, option, rules.task.signals(option))

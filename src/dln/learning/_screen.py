@@ -1,0 +1,30 @@
+"""Wide tables: only the inputs that tell most by themselves are searched."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from dln.learning._goal import Sample
+from dln.learning._inputs import Rows
+from dln.learning._task import Task
+
+#: Inputs that are searched at the most. Every scan looks at all of them: with thousands a fit would take minutes.
+MAX_INPUTS: Final = 256
+#: Rows on which inputs are compared.
+MAX_ROWS: Final = 5000
+
+
+def screened(sample: Sample) -> Rows:
+    """Return the inputs to search, ascending: all, or those whose best test explains most of y."""
+    n_inputs = sample.inputs.n_inputs
+    if n_inputs <= MAX_INPUTS:
+        return np.arange(n_inputs)
+    rows = np.arange(min(MAX_ROWS, len(sample.y)))
+    task = Task(*sample.at(rows))
+    everywhere = np.ones(task.n_rows, dtype=np.bool_)
+    tests = task.scanner(~everywhere, everywhere, task.centred, 2 * n_inputs)
+    # Both senses of a test come up: the first of each input counts.
+    ranked = list(dict.fromkeys(test.input for _, test in tests))
+    return np.sort(np.array(ranked[:MAX_INPUTS], dtype=np.intp))

@@ -1,0 +1,95 @@
+"""The search for a page of rules: several starts, each selected and polished, then recombined.
+
+A polished set is a local optimum, and different starts end in different ones. Every generation selects anew from the
+rules of two sets, from some of the candidates that nobody chose, and from rules grown on what one of the two leaves
+of the target; polished, the child takes the place of the worst set if it is better. Sixteen generations took
+parkinsons from R² 0.937 to 0.951 on unseen rows; recombining the sets alone, without new candidates, stopped at 0.937.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import numpy as np
+
+from dln.learning._expression import Expression
+from dln.learning._grow import grow
+from dln.learning._polish import polish, shrink
+from dln.learning._rule_set import RuleSet
+from dln.learning._select import select
+from dln.learning._task import Budget, Task
+
+#: Sweeps over the rules of a start and of a generation.
+SWEEPS: Final = 4
+#: Sets that a child is made from, and candidates that join them: drawn from all, and grown on the residual.
+PARENTS: Final = 2
+DRAWN: Final = 150
+GROWN: Final = 40
+GROWTH_RATE: Final = 0.3
+#: Two sets whose losses differ by less than this share of the target's variation are the same.
+SAME: Final = 1e-7
+
+
+def search(
+    task: Task,
+    pools: Sequence[Sequence[Expression]],
+    budget: Budget,
+    generations: int,
+    seed: list[int],
+    *,
+    stop: Callable[[], bool],
+    after_each: Callable[[], None] = lambda: None,
+) -> RuleSet:
+    """Return the best set of rules found from several pools of candidates."""
+    rng = np.random.default_rng(seed)
+    sets: list[RuleSet] = []
+    for pool in pools:
+        if sets and stop():
+            break
+        sets.append(polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS, stop=stop))
+        after_each()
+    candidates = list(dict.fromkeys(expression for pool in pools for expression in pool))
+    for generation in range(generations):
+        if stop():
+            break
+        pool = _next_pool(task, sets, candidates, budget, rng, [*seed, generation], stop)
+        child = polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS, stop=stop)
+        losses = [rules.loss() for rules in sets]
+        worst = int(np.argmax(losses))
+        is_new = all(abs(child.loss() - loss) > SAME * task.variation for loss in losses)
+        if is_new and child.loss() < losses[worst]:
+            sets[worst] = child
+        after_each()
+    return min(sets, key=lambda rules: rules.loss())
+
+
+def _next_pool(
+    task: Task,
+    sets: Sequence[RuleSet],
+    candidates: Sequence[Expression],
+    budget: Budget,
+    rng: np.random.Generator,
+    seed: list[int],
+    stop: Callable[[], bool],
+) -> list[Expression]:
+    """Return what a child is selected from."""
+    parents = [sets[i] for i in rng.choice(len(sets), min(PARENTS, len(sets)), replace=False).tolist()]
+    pool = [expression for rules in parents for expression in rules.expressions]
+    drawn = rng.choice(len(candidates), min(DRAWN, len(candidates)), replace=False).tolist()
+    pool += [candidates[i] for i in drawn]
+    residual = parents[0].without(None).residual
+    return pool + grow(task, GROWN, budget.rule_length, seed, rate=GROWTH_RATE, stop=stop, target=residual)
+
+
+def shrinking_path(
+    rules: RuleSet, budget: Budget, sizes: Sequence[int], seed: list[int], *, stop: Callable[[], bool]
+) -> dict[int, RuleSet]:
+    """Return sets for ever smaller budgets, each shrunk from the one before and polished; the whole set first."""
+    rng = np.random.default_rng(seed)
+    path = {budget.conditions: rules}
+    for size in sorted({size for size in sizes if size < rules.n_conditions}, reverse=True):
+        rules = rules.copy()
+        shrink(rules, budget.resized(size))  # also without time: it is quick, and who was cut short may want to prune
+        path[size] = rules if stop() else polish(rules, budget.resized(size), rng, sweeps=1, stop=stop)
+    return path

@@ -1,0 +1,41 @@
+"""Smaller sets of given rules: the rule that is missed least is dropped, one by one, all weights refitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dln._products import products
+from dln.learning._inputs import Bools, Floats
+from dln.learning._task import PENALTY
+
+
+def best_subsets(rules: Bools, y: Floats, weight: Floats, sizes: Sequence[int]) -> dict[int, list[int]]:
+    """Return for every size the places of the rules ``(n_rules, n)`` that are left of it, ascending.
+
+    >>> rng = np.random.default_rng(0)
+    >>> rules = rng.random((3, 200)) < 0.5
+    >>> best_subsets(rules, 5.0 * rules[2] - 2.0 * rules[0], np.ones(200), [1, 2])
+    {2: [0, 2], 1: [2]}
+    """
+    weight = weight / weight.mean()
+    total = float(weight.sum())
+    gram, across = products(rules, weight, np.column_stack([np.ones(len(y)), y - float(weight @ y) / total]))
+    means = across[:, 0] / total
+    gram -= np.outer(means, means) * total
+    penalty = PENALTY * max(float(np.trace(gram)) / max(len(gram), 1), 1.0)
+    inverse = np.linalg.inv(gram + penalty * np.eye(len(gram)))
+    weights = inverse @ across[:, 1]
+    alive = np.ones(len(gram), dtype=np.bool_)
+    found = {}
+    for size in range(len(gram) - 1, 0, -1):
+        variances = np.maximum(inverse.diagonal(), np.finfo(np.float64).tiny)
+        least = int(np.argmin(np.where(alive, weights**2 / variances, np.inf)))
+        column = inverse[:, least].copy()
+        weights -= column * (weights[least] / column[least])
+        inverse -= np.outer(column, column / column[least])
+        alive[least] = False
+        if size in sizes:
+            found[size] = np.flatnonzero(alive).tolist()
+    return found

@@ -1,0 +1,107 @@
+"""What a search works on: rows, the target it is to explain, and the limits it must keep."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from dln.learning._expression import Signals
+from dln.learning._inputs import Floats, Inputs
+from dln.learning._scan import Scanner
+
+#: Ridge penalty of the search, as a share of the variance of a typical rule: enough to tell apart rules that nearly
+#: repeat each other. 1e-4 and 1e-2 were both worse on five of six datasets.
+PENALTY: Final = 1e-3
+#: The variance of a rule that fires on a fifth of the rows.
+TYPICAL_VARIANCE: Final = 0.15
+
+
+#: Models of more conditions are selected and swept once beyond a page of so many.
+LARGE: Final = 250
+PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How large a model may be."""
+
+    conditions: int
+    rule_length: int
+    rules: int
+
+    @property
+    def page(self) -> Budget:
+        """The part of the budget that is searched with care: a larger set is slow to polish, and nobody reads it."""
+        return self if self.conditions <= LARGE else self.resized(PAGE)
+
+    def resized(self, conditions: int) -> Budget:
+        """Return the budget with another number of conditions."""
+        return Budget(conditions, self.rule_length, self.rules)
+
+
+class Clock:
+    """Says when to stop: the time is up, or somebody asked; remembers which stages were cut short."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._asked = False
+        self.cut: list[str] = []
+
+    def stop(self) -> None:
+        """Ask to stop. A plain value and no lock: it is set by a signal's handler, which may interrupt any line."""
+        self._asked = True
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether somebody asked."""
+        return self._asked
+
+    def over(self) -> bool:
+        """Whether to stop."""
+        return self._asked or (self._end is not None and time.monotonic() > self._end)
+
+    def stage(self, name: str, share: float = 1.0) -> Callable[[], bool]:
+        """Return what tells whether a stage is to stop: this share of the time that is left now is used up."""
+        end = None if self._end is None else time.monotonic() + share * max(0.0, self._end - time.monotonic())
+
+        def stop() -> bool:
+            if not self._asked and (end is None or time.monotonic() <= end):
+                return False
+            if name not in self.cut:
+                self.cut.append(name)
+            return True
+
+        return stop
+
+
+class Task:
+    """Rows and a target ``(n,)``, ready to be searched on: weights of mean one, the target centred."""
+
+    def __init__(self, inputs: Inputs, target: Floats, weight: Floats) -> None:
+        self.inputs = inputs
+        self.weight = weight / weight.mean()
+        self.total_weight = float(self.weight.sum())
+        self.root_weight = np.sqrt(self.weight).astype(np.float32)
+        self.mean = float(self.weight @ target) / self.total_weight
+        self.target = target
+        self.centred = target - self.mean
+        self.variation = float(self.weight @ self.centred**2)
+        """The squared error of the mean."""
+        self.penalty = PENALTY * TYPICAL_VARIANCE * self.total_weight
+        self.signals = Signals(inputs)
+        self.scanner = Scanner(inputs, self.weight, self.penalty)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.target)
+
+    def first_rows(self, n: int) -> Task:
+        """Return the task on n of the rows, evenly taken."""
+        if n >= self.n_rows:
+            return self
+        rows = np.arange(n) * self.n_rows // n
+        return Task(self.inputs.at(rows), self.target[rows], self.weight[rows])

@@ -1,0 +1,73 @@
+"""Random tasks and expressions for tests of the learning room, and the plain least squares that they are held to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dln.learning._expression import AND, OR, XOR, Expression, Join, Test
+from dln.learning._inputs import Inputs, bin_inputs
+from dln.learning._task import Task
+
+
+def some_inputs(rng: np.random.Generator, n_rows: int, n_numbers: int, n_bits: int, n_values: int = 9) -> Inputs:
+    """Return numbers in [0, 1], some of them missing, and bits of which every two belong to one column."""
+    numbers = (rng.integers(0, n_values, (n_rows, n_numbers)) / max(n_values - 1, 1)).astype(np.float32)
+    numbers[rng.random(numbers.shape) < 0.1] = -1.0
+    bits = (rng.random((n_rows, n_bits)) < 0.4).astype(np.float32)
+    return bin_inputs(numbers, bits, [*range(n_numbers), *(n_numbers + k // 2 for k in range(n_bits))])
+
+
+def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3) -> Task:
+    """Return a task whose target depends on its inputs, with weights that are not all one."""
+    rng = np.random.default_rng(seed)
+    inputs = some_inputs(rng, n_rows, n_numbers, n_bits)
+    y = rng.normal(size=n_rows)
+    for k in range(inputs.n_inputs):
+        y += rng.normal() * 2.0 * (inputs.bins[k] > inputs.n_bins[k] // 2)
+    return Task(inputs, y, rng.integers(1, 4, n_rows).astype(np.float64))
+
+
+def some_expression(rng: np.random.Generator, inputs: Inputs, max_length: int) -> Expression:
+    """Return a random expression of at most so many tests."""
+    if max_length == 1 or rng.random() < 0.3:
+        k = int(rng.integers(inputs.n_inputs))
+        cuts = inputs.cutoffs[k] if k < len(inputs.cutoffs) else [0.5]
+        return Test(k, float(rng.choice(cuts)) if len(cuts) else 0.5, negated=bool(rng.random() < 0.5))
+    left = int(rng.integers(1, max_length))
+    gate = int(rng.choice([AND, OR, XOR]))
+    a, b = (some_expression(rng, inputs, size) for size in (left, max_length - left))
+    return Join(gate, a, b)
+
+
+def expressions_of(task: Task, seed: int, n: int, max_length: int = 4) -> list[Expression]:
+    """Return random expressions that differ and are not constant on the task's rows."""
+    rng = np.random.default_rng(seed)
+    found: dict[bytes, Expression] = {}
+    for _ in range(50 * n):
+        expression = some_expression(rng, task.inputs, max_length)
+        fires = task.signals(expression)
+        if 0 < fires.sum() < len(fires):
+            found.setdefault(min(fires.tobytes(), (~fires).tobytes()), expression)
+        if len(found) == n:
+            break
+    return list(found.values())
+
+
+def refitted(task: Task, rules: Any, penalty: float | None = None) -> tuple[float, float, Any]:
+    """Return the penalised loss, the intercept and the weights of ridge regression, by numpy alone."""
+    rules = np.asarray(rules, dtype=np.float64).reshape(-1, task.n_rows)
+    penalty = task.penalty if penalty is None else penalty
+    w = task.weight
+    means = rules @ w / w.sum()
+    centred = rules - means[:, np.newaxis]
+    gram = (centred * w) @ centred.T
+    weights = np.linalg.solve(gram + penalty * np.eye(len(rules)), (centred * w) @ task.centred)
+    left = task.centred - weights @ centred
+    return float(w @ left**2 + penalty * weights @ weights), task.mean - float(weights @ means), weights
+
+
+#: Seeds of random tasks.
+seeds = st.integers(0, 10_000)

@@ -1,0 +1,59 @@
+"""The pages of the documentation: what they name, and how examples are shown."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+import dln
+from dln.cli import _values
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_every_public_name_has_its_place():
+    """Each public name stands once on the reference page, grouped by what people do; mistakes come last."""
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: dln\.(\w+)$", page, re.MULTILINE)
+    assert sorted(named) == sorted(set(dln.__all__) - {"__version__"})
+    assert named[0] == "DLNRegressor"
+    assert [name.endswith(("Error", "Warning")) for name in named] == sorted(
+        name.endswith(("Error", "Warning")) for name in named
+    )
+
+
+@pytest.mark.parametrize(
+    ("docstring", "shown"),
+    [
+        ("Add.\n\n>>> 1 + 1\n2\n\nMore.", "Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."),
+        ("Examples\n--------\n>>> a = (\n...     1\n... )\n>>> a\n1", None),
+        ("Add.\n\n    >>> 1\n    1\n", "Add.\n\n    ```pycon\n    >>> 1\n    1\n    ```\n"),
+    ],
+)
+def test_examples_are_code(docstring: str, shown: str | None):
+    """An example in a docstring becomes one block of code, and nothing around it changes."""
+    spec = importlib.util.spec_from_file_location("doctest_blocks", DOCS / "doctest_blocks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    blocks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(blocks)
+    made = blocks.EXAMPLE.sub(blocks._fenced, docstring)
+    assert made == shown if shown is not None else made.count("```") == 2
+    assert re.sub(r"^ *```(pycon)?\n?", "", made, flags=re.MULTILINE).strip() == docstring.strip()
+
+
+@pytest.mark.parametrize("page", ["command-line.md", "how-to/categories-and-missing-values.md"])
+def test_words_read_as_missing_are_listed(page: str):
+    """Every word that is read as missing is on the pages that tell of missing values."""
+    text = (DOCS / page).read_text(encoding="utf-8").lower()
+    assert [word for word in _values.NO_NUMBER if word and f"`{word}`" not in text] == []
+
+
+def test_dark_mode():
+    """The pages follow the reader's system, light or dark."""
+    settings = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in settings
+    assert "scheme: slate" in settings

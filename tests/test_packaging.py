@@ -1,0 +1,19 @@
+"""What pyproject.toml promises."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_every_dependency_has_its_oldest_version():
+    """What a user installs, with or without extras, says which versions are old enough to have been tried."""
+    extras = PROJECT["optional-dependencies"]
+    needed = [
+        *PROJECT["dependencies"],
+        *(name for extra in ("plot", "symbolic", "tune", "ray") for name in extras[extra]),
+    ]
+    assert [requirement for requirement in needed if not re.search(r">=\d|==\d", requirement)] == []
