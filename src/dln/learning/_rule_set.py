@@ -66,7 +66,7 @@ class RuleSet:
         if not len(self):
             return task.mean, np.empty(0)
         penalised = self.gram + (task.penalty if penalty is None else penalty) * np.eye(len(self))
-        weights = np.linalg.solve(penalised, self.right)
+        weights: Floats = np.asarray(np.linalg.solve(penalised, self.right), np.float64)
         means = np.array([float(task.weight @ fires) for fires in self.fires]) / task.total_weight
         return task.mean - float(weights @ means), weights
 
