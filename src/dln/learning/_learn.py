@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln.learning._expression import Expression, Signals, renumbered
-from dln.learning._goal import GOALS, Y_ALONE, Distillation, Sample
+from dln.learning._goal import Y_ALONE, Distillation, Goal, Sample
 from dln.learning._inputs import Floats, Inputs
 from dln.learning._losses import Loss
 from dln.learning._polish import sweep
@@ -207,11 +207,12 @@ class Fit:
 
         def compute() -> Arrays:
             choice = choose_goal(distillation, n_trials, recipe.budget.page, self.setting.seed, run, stop=stop)
-            return named({"goal": GOALS.index(choice.goal), "penalty": choice.penalty})
+            return named({**choice.goal._asdict(), "penalty": choice.penalty})
 
         arrays = self._staged("goal", compute)
         assert arrays is not None  # noqa: S101 (a choice is always made)
-        return Choice(GOALS[int(arrays["goal"])], float(arrays["penalty"]))
+        goal = Goal(float(arrays["share_of_y"]), bool(arrays["synthetic"]))
+        return Choice(goal, float(arrays["penalty"]))
 
     def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[Point, ...]:
         """Return the best rules found for every size, weights solved for on all rows."""
