@@ -40,7 +40,7 @@ def make_wages(n_rows: int) -> tuple[pd.DataFrame, pd.Series]:
     wage = base * (1 + 0.01 * np.clip(hours - 38, -10, 10)) * np.exp(0.15 * rng.standard_normal(n_rows))
     table = pd.DataFrame({"age": age, "years": years, "hours": hours, "trade": trade, "region": region})
     table["noise"], table["shoe"] = rng.normal(size=n_rows), rng.integers(36, 47, n_rows)
-    table.loc[rng.random(n_rows) < 0.1, "years"] = np.nan
+    table.loc[rng.choice(n_rows, n_rows // 10, replace=False), "years"] = np.nan
     return table.astype({"trade": "category", "region": "category"}), pd.Series(wage)
 
 
