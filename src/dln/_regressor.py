@@ -29,7 +29,7 @@ from dln._intervals import PredictsIntervals
 from dln._model_file import write_model
 from dln._readable import ReadableModel
 from dln._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
-from dln._saving import to_saved, training_facts
+from dln._saving import learned_ranges, to_saved, training_facts
 from dln._table import Table, has_names, learn_table, read_batches, read_table, refuse_mask
 from dln.training._loop import Callback, Trained
 
@@ -164,7 +164,9 @@ class CircuitRegressor(ReadableModel, PredictsIntervals, RegressorMixin, BaseEst
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name
-        self.training_facts_ = training_facts(rows.table.n_rows, len(rows.distinct.index), rows.y[rows.distinct.index])
+        index = rows.distinct.index
+        ranges = learned_ranges(circuit, rows.values, index)
+        self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
         return self
 
 

@@ -142,8 +142,9 @@ def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
 
 
 def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list[Score], took: float) -> None:
+    from dln._words import thousands
     from dln.cli._size import size_sentences
-    from dln.cli._terminal import facts, show, thousands
+    from dln.cli._terminal import facts, show
     from dln.cli._text import page_of_rules, quoted_name, scores_table
 
     tested = f" and tested on {thousands(len(split.y_test))} others" if scores else ""
