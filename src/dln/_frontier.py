@@ -75,10 +75,7 @@ class Frontier:
         return known[-1] if known else None
 
     def worthwhile(self) -> Point | None:
-        """Return the smallest size beyond the model's own that is nearly as good as the best of them and clearly better.
-
-        None where no size is known to be.
-        """
+        """Return the smallest of the larger sizes that is clearly better and near the best of them; None if none is."""
         own = self.own
         if own is None or own.r2 is None:
             return None

@@ -79,7 +79,12 @@ def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
     )
     band = ""
     if half_width is not None:
-        corners = [(low, low - half_width), (high, high - half_width), (high, high + half_width), (low, low + half_width)]
+        corners = [
+            (low, low - half_width),
+            (high, high - half_width),
+            (high, high + half_width),
+            (low, low + half_width),
+        ]
         band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
     numbers = ticks(low, high, 4)
     return ScatterChart(

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dln._bits import predict, prepare
 from dln._circuit import Circuit, Column, Values
-from dln._frontier import Frontier
 from dln._discretize import check_target
+from dln._frontier import Frontier
 from dln._widths import USUAL
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
@@ -38,9 +38,13 @@ def collect(
     include_rows: bool | int = False,
     title: str | None = None,
     source: str | None = None,
+    row_numbers: npt.NDArray[np.intp] | None = None,
     model_file: str | None = None,
 ) -> ReportData:
-    """Return what the page of a fitted model tells; `source` says what the rows are called."""
+    """Return what the page of a fitted model tells.
+
+    `source` says where the rows are from, `row_numbers` their places there, `model_file` where the model is from.
+    """
     circuit, rules = model.circuit_, model.rules_
     data, true = _rows(model, X, y)
     ranges = model.training_facts_.get("ranges", {})
@@ -50,7 +54,10 @@ def collect(
     read = [] if data is None else [(circuit.columns[j], data[j]) for j in form.used]
     card = scorecard(circuit, rules)
     known = _known(model)
-    picture, note = picture_svg(model.plot()) if rules.rows else (None, "The model has no rules: it is one number.")  # type: ignore[arg-type]
+    picture, note = picture_svg(model.plot()) if rules.rows else (None, "The model has no rules: it is one number.")
+    numbers = row_numbers
+    if numbers is None:
+        numbers = np.arange(1, 1 + (0 if data is None else len(data[0])))
     scores = None
     if data is not None and true is not None:
         scores = score_rows(read, true, predict(effects.prepared, data, 1), known.half_width)
@@ -69,11 +76,9 @@ def collect(
         picture_note=note,
         warnings=caveats(card, known.n_rows, ranges, read),
         facts=tuple(facts(model, model_file)),
-        rows=None if data is None else data_rows(read, true, include_rows, len(data[0])),
+        rows=None if data is None else data_rows(read, true, include_rows, numbers),
         script=to_javascript(form),
-        category_constants=tuple(
-            None if column.categories is None else f"CODES_{j}" for j, column in form.columns
-        ),
+        category_constants=tuple(None if column.categories is None else f"CODES_{j}" for j, column in form.columns),
     )
 
 

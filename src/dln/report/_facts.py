@@ -32,4 +32,6 @@ def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
     quoted = f"'{name}'" if " " in name else name
     yield Fact("Predict in a terminal", f"dln predict {quoted} table.csv -o predictions.csv", is_code=True)
     endings = ("c", "sql", "xlsx", "mjs", "py", "onnx", "v")
-    yield Fact("Take it elsewhere", "\n".join(f"dln export {quoted} -o model.{ending}" for ending in endings), is_code=True)
+    yield Fact(
+        "Take it elsewhere", "\n".join(f"dln export {quoted} -o model.{ending}" for ending in endings), is_code=True
+    )

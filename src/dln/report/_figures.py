@@ -65,5 +65,3 @@ def bar(value: float, ends: Sequence[float]) -> tuple[float, float, float]:
     if math.isclose(zero, place):
         return round(zero, 1), 0.0, round(zero, 1)
     return round(min(zero, place), 1), round(abs(place - zero), 1), round(zero, 1)
-
-

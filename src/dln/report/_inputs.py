@@ -145,7 +145,9 @@ def _category(effects: Effects, j: int, importance: float, typical: int, codes: 
         name=name_text(column.name),
         importance=importance,
         options=tuple(
-            CategoryOption(code, label, None if codes is None else float((codes == code).mean()), effects.average(j, code))
+            CategoryOption(
+                code, label, None if codes is None else float((codes == code).mean()), effects.average(j, code)
+            )
             for code, label in choices
         ),
         typical=typical,
@@ -197,5 +199,3 @@ def _rounded(value: float, step: float) -> float:
     """Return a multiple of a power of ten without the dust of binary fractions."""
     digits = round(-math.log10(step))
     return round(value, digits) if digits > 0 else float(round(value / step) * step)
-
-

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING
 
 from dln._errors import MissingExtraError
+from dln._rules import MAX_ROWS
 from dln.report._data import CardGroup, CardRule, Piece, Scorecard
 
 if TYPE_CHECKING:
     from dln._explain import Explanation
     from dln._rules import RuleTable
     from dln.report._methods import ReportableModel
-
-#: Rules that a notebook shows; `report` has them all.
-MAX_RULES: Final = 120
 
 
 def model_html(model: ReportableModel) -> str | None:
@@ -26,12 +25,12 @@ def model_html(model: ReportableModel) -> str | None:
 def rules_html(rules: RuleTable) -> str | None:
     """Return a table of rules, in its own order, or None where templates cannot be used."""
     shown = tuple(
-        CardRule(row.index, (Piece("text", row.rule),), row.weight, None if row.support != row.support else row.support)  # noqa: PLR0124 (NaN)
-        for row in rules.rows[:MAX_RULES]
+        CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
+        for row in rules.rows[:MAX_ROWS]
     )
     group = CardGroup((), shown, 1.0)
     card = Scorecard(rules.target, rules.intercept, rules.decimals, (group,), len(rules), rules.n_conditions, 0)
-    return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_RULES))
+    return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
 
 
 def explanation_html(explanation: Explanation) -> str | None:

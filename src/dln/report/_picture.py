@@ -43,6 +43,6 @@ def _kept(element: ET.Element) -> ET.Element:
     )
     made.text = element.text if made.tag == "text" else None
     for inner in element:
-        if isinstance(inner.tag, str) and inner.tag.removeprefix(_SVG) in _ELEMENTS:
+        if inner.tag.removeprefix(_SVG) in _ELEMENTS:
             made.append(_kept(inner))
     return made

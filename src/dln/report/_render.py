@@ -1,5 +1,7 @@
-"""`ReportData` → HTML: templates that escape whatever they are given, one style, one script, and a policy that only
-these two may be."""
+"""`ReportData` → HTML, by templates that escape whatever they are given.
+
+The page has one style and one script, and a policy that lets no other be.
+"""
 
 from __future__ import annotations
 
@@ -29,24 +31,28 @@ def render(data: ReportData) -> str:
     """Return the page."""
     style, script = "\n".join(map(_asset, _STYLES)), _script(data)
     columns = sorted(enumerate(data.columns), key=lambda one: -one[1].importance)
-    return _environment().get_template("page.html").render(
-        data=data,
-        columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
-        charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
-        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
-        sizes=None if data.sizes is None else sizes_chart(data.sizes),
-        style=style,
-        script=script,
-        policy="; ".join(
-            [
-                "default-src 'none'",
-                f"script-src {_hash(script)}",
-                f"style-src {_hash(style)}",
-                "base-uri 'none'",
-                "form-action 'none'",
-            ]
-        ),
-        page_data=_json(_page_data(data)),
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            data=data,
+            columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
+            charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
+            scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
+            sizes=None if data.sizes is None else sizes_chart(data.sizes),
+            style=style,
+            script=script,
+            policy="; ".join(
+                [
+                    "default-src 'none'",
+                    f"script-src {_hash(script)}",
+                    f"style-src {_hash(style)}",
+                    "base-uri 'none'",
+                    "form-action 'none'",
+                ]
+            ),
+            page_data=_json(_page_data(data)),
+        )
     )
 
 

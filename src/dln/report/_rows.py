@@ -20,18 +20,22 @@ def data_rows(
     columns: Sequence[tuple[Column, Values]],
     y: npt.NDArray[np.float64] | None,
     include_rows: bool | int,  # noqa: FBT001 (the user's own word)
-    n_all: int,
+    row_numbers: npt.NDArray[np.intp],
 ) -> DataRows | None:
-    """Return the rows that go into the page, spread evenly over the data where they are too many, or None."""
+    """Return the rows that go into the page, spread evenly over the data where they are too many, or None.
+
+    `row_numbers` are what the rows are called.
+    """
     wanted = USUAL_ROWS if include_rows is True else int(include_rows)
     if wanted < 0:
         message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
         raise ValueError(message)
     if not wanted or not columns:
         return None
+    n_all = len(row_numbers)
     places = np.unique(np.linspace(0, n_all - 1, min(wanted, n_all)).round().astype(np.intp))
     return DataRows(
-        tuple((places + 1).tolist()),
+        tuple(row_numbers[places].tolist()),
         tuple(_plain(column, values[places]) for column, values in columns),
         None if y is None else tuple(y[places].tolist()),
         n_all,

@@ -22,7 +22,7 @@ class Scale:
 
     def __call__(self, value: float) -> float:
         """Return the place of a number, to a tenth."""
-        low, high, value = (map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value))
+        low, high, value = map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
         share = (value - low) / (high - low) if high > low else 0.5
         return round(self.start + share * (self.end - self.start), 1)
 
