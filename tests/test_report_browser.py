@@ -31,6 +31,10 @@ playwright = pytest.importorskip(
 )
 
 WIDTHS = (320, 390, 768, 1280, 1920)
+#: Numbers everything that Tab should reach, in the order of the page, and returns the numbers.
+FOCUSABLE = """[...document.querySelectorAll("input, select, button, summary, a")]
+    .filter((one) => one.checkVisibility() && !one.disabled)
+    .map((one, place) => (one.dataset.seen = String(place)))"""
 
 
 @pytest.fixture(scope="session")
@@ -219,11 +223,7 @@ def test_rows_are_picked_and_compared(mixed):
 def test_the_keyboard_reaches_every_control(mixed):
     """Tab goes through every control in order and out at the end: nothing is skipped, nothing holds it."""
     page = mixed.page
-    wanted = set(
-        page.evaluate(
-            "[...document.querySelectorAll('input, select, button, summary, a')].filter(e => e.checkVisibility() && !e.disabled).map((e, i) => (e.dataset.seen = i, String(i)))"
-        )
-    )
+    wanted = set(page.evaluate(FOCUSABLE))
     reached = []
     for _ in range(len(wanted) + 30):
         page.keyboard.press("Tab")
@@ -296,7 +296,7 @@ def test_the_scorecard_prints_on_one_sheet(browser, pages, scripts):
     pypdf = pytest.importorskip("pypdf", reason="sheets were not counted: pip install pypdf")
     assert 95 <= model_of(large_circuit(62)).rules_.n_conditions <= 110
     with opened(browser, pages["page"], java_script_enabled=scripts) as page:
-        sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(io.BytesIO(page.page.pdf())).pages]
+        sheets = [sheet.extract_text() for sheet in pypdf.PdfReader(io.BytesIO(page.page.pdf(format="A4"))).pages]
     with_card = [k for k, text in enumerate(sheets) if "The whole model. Start at" in text]
     after = [k for k, text in enumerate(sheets) if "What the prediction does as one column" in text]
     assert len(with_card) == len(after) == 1

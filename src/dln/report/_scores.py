@@ -26,11 +26,10 @@ def score_rows(
 ) -> Scores:
     """Return the scores of predictions; `columns` are those to look for errors in."""
     error = predicted - y
-    spread = float(((y - y.mean()) ** 2).sum())
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
-        r2=1.0 - float((error**2).sum()) / spread if spread > 0 else None,
+        r2=_r2(y, error),
         mean_error=float(np.abs(error).mean()),
         bias=float(error.mean()),
         covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
@@ -40,6 +39,17 @@ def score_rows(
             sorted((_errors_by(column, values, error) for column, values in columns), key=_pattern, reverse=True)
         ),
     )
+
+
+def _r2(y: Floats, error: Floats) -> float | None:
+    """Return R², or None where the target does not vary, or hardly against the errors."""
+    spread = y - y.mean()
+    size = float(np.abs(spread).max())  # squared in this unit, huge and tiny targets stay what they are
+    if size == 0:
+        return None
+    with np.errstate(over="ignore"):
+        r2 = float(1.0 - ((error / size) ** 2).sum() / ((spread / size) ** 2).sum())
+    return r2 if np.isfinite(r2) else None
 
 
 def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cell, ...]:
@@ -65,7 +75,7 @@ def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
 
 def _pattern(errors: ErrorsByColumn) -> float:
     """How much of the errors a column tells: where it is most, it is worth a look first."""
-    return sum(group.n_rows * group.mean_error**2 for group in errors.bins)
+    return sum(group.n_rows * abs(group.mean_error) for group in errors.bins)
 
 
 def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:
