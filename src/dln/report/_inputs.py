@@ -17,7 +17,7 @@ from dln.report._data import CategoryColumn, CategoryOption, InputColumn, Number
 
 #: Rows that effects are averages over, at most: more would move no line that is seen.
 MAX_AVERAGED: Final = 2000
-#: Steps of a histogram.
+#: Steps of a histogram, at most.
 _STEPS: Final = 32
 #: Steps that a slider has, at most: arrow keys should get somewhere.
 _SLIDER_STEPS: Final = 1000
@@ -128,11 +128,19 @@ def _number(
         step=step,
         typical=typical,
         learned=learned,
-        counts=tuple(np.histogram(known, bins=_STEPS, range=(low, high))[0].tolist()) if len(known) else (),
+        counts=_counts(known, low, high),
         missing=None if values is None else float(np.isnan(values).mean()),
         averages=tuple(effects.average(j, value) for value in inside),
         average_missing=effects.average(j, math.nan),
     )
+
+
+def _counts(known: npt.NDArray[np.float64], low: float, high: float) -> tuple[int, ...]:
+    """Return how many values lie in each step of a histogram; a few whole numbers get a step each."""
+    if not len(known):
+        return ()
+    n_steps = min(_STEPS, len(np.unique(known)))
+    return tuple(np.histogram(known, bins=n_steps, range=(low, high))[0].tolist())
 
 
 def _category(effects: Effects, j: int, importance: float, typical: int, codes: Values | None) -> CategoryColumn:
