@@ -9,11 +9,11 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from sklearn.metrics import mean_absolute_error, r2_score
 
 import dln
-from circuits import circuits, every_case
+from circuits import circuits, circuits_with_tables, every_case
 from dln import DLNRegressor, MissingExtraError
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln._gates import AND
@@ -130,6 +130,23 @@ def test_hostile_names_leave_the_markup_alone(tmp_path):
         picture = re.compile(r'(?s)<div class="scroll picture".*?</div>')  # long names take more lines there
         tags.append(re.findall(r"<(\w+)", picture.sub("", text)))
     assert tags[0] == tags[1]
+
+
+@given(circuits_with_tables())
+@settings(max_examples=25)
+def test_every_circuit_has_a_page(pair):
+    """Whatever a circuit is like, and whatever rows it is given, there is a page, with every rule and its columns."""
+    circuit, table = pair
+    names = [column.name for column in circuit.columns]
+    assume(len(set(names)) == len(names))
+    finite = [np.where(np.isinf(own), np.nan, own) if own.dtype.kind == "f" else own for own in table]
+    model = model_of(circuit, finite)
+    for X in (None, named_frame(circuit, finite)):
+        text = _render.render(
+            collect(model, X, None if X is None else circuit.evaluate(finite) + 1.0, include_rows=True)
+        )
+        assert text.count("data-rule=") == len(circuit.rules)
+        assert "nan" not in re.sub(r"(?s)<script.*?</script>|<style.*?</style>", "", text).lower()
 
 
 @given(circuits())

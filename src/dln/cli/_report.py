@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from dln._clean import clean
 from dln.cli import _options
 from dln.cli._mistakes import Mistake, remark
 
@@ -67,7 +68,7 @@ def report(
         message = f"{option} speaks of a table, but there is none: give it with --data"
         raise Mistake(message)
     rows = None if data is None else _rows(fitted, Path(model).name, data, target)
-    options: dict[str, Any] = {"title": title, "model_file": Path(model).name}
+    options: dict[str, Any] = {"title": title, "model_file": clean(Path(model).name)}
     if rows is not None:
         options |= {"X": rows.X, "y": rows.y, "source": rows.said, "include_rows": include_rows}
         options["row_numbers"] = rows.numbers
@@ -97,7 +98,7 @@ def _rows(model: CircuitRegressor, model_said: str, table: str, target: str | No
             message = f"the target {name!r} is missing in every row of {file.said}: give rows where it is known"
             raise Mistake(message)
         X = inputs_of(file, frame, inputs, 1).filter(known)
-    y, numbers, said = y.filter(known), known.arg_true().to_numpy() + 1, Path(file.said).name
+    y, numbers, said = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.said).name)
     if (tested := _tested(model, X, y)) is not None:
         return _Rows(X[tested], y[tested], numbers[tested], f"{said} that dln fit tested on")
     return _Rows(X, y, numbers, said)

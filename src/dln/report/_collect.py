@@ -12,6 +12,7 @@ from dln._circuit import Circuit, Column, Values
 from dln._discretize import check_target
 from dln._frontier import Frontier
 from dln._widths import USUAL
+from dln._words import name_text
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
 from dln.report._caveats import caveats
@@ -62,8 +63,8 @@ def collect(
     if data is not None and true is not None:
         scores = score_rows(read, true, predict(effects.prepared, data, 1), known.half_width)
     return ReportData(
-        title=title or rules.target,
-        target=rules.target,
+        title=title or name_text(rules.target),
+        target=name_text(rules.target),
         decimals=circuit.decimals,
         source=None if data is None else source or "the data",
         known=known,

@@ -24,6 +24,9 @@ _SLIDER_STEPS: Final = 1000
 #: Room on both sides of the outermost cut-offs, as a share of what lies between them.
 _ROOM: Final = 0.1
 
+#: Sliders end here: the distance between larger numbers may be more than a float can hold.
+_LARGEST: Final = 1e300
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:
@@ -111,13 +114,14 @@ def _number(
 ) -> NumberColumn:
     known = np.array([]) if values is None else values[~np.isnan(values)].astype(np.float64)
     marks = [*cutoffs, *(learned or ()), *((known.min(), known.max()) if len(known) else ())]
-    low, high = float(min(marks, default=typical)), float(max(marks, default=typical))
+    low, high = max(float(min(marks, default=typical)), -_LARGEST), min(float(max(marks, default=typical)), _LARGEST)
     if learned is None and not len(known):
         low, high = _around(cutoffs)
     elif low == high:
         low, high = _around((low,))
     step = _step(low, high, cutoffs)
     low, high = _rounded(math.floor(low / step) * step, step), _rounded(math.ceil(high / step) * step, step)
+    high = high if high > low else low + step
     # A value in each block between cut-offs: the upper cut-off itself, for "x > c" is strict.
     inside = [*cutoffs, math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [typical]
     return NumberColumn(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dln._errors import MissingExtraError
 from dln._rules import MAX_ROWS
+from dln._words import name_text
 from dln.report._data import CardGroup, CardRule, Piece, Scorecard
 
 if TYPE_CHECKING:
@@ -29,13 +30,15 @@ def rules_html(rules: RuleTable) -> str | None:
         for row in rules.rows[:MAX_ROWS]
     )
     group = CardGroup((), shown, 1.0)
-    card = Scorecard(rules.target, rules.intercept, rules.decimals, (group,), len(rules), rules.n_conditions, 0)
+    card = Scorecard(
+        name_text(rules.target), rules.intercept, rules.decimals, (group,), len(rules), rules.n_conditions, 0
+    )
     return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
 
 
 def explanation_html(explanation: Explanation) -> str | None:
     """Return why a row gets its prediction, or None where templates cannot be used."""
-    return _rendered("explanation.html", explanation=explanation)
+    return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
 
 
 def _rendered(template: str, **values: object) -> str | None:

@@ -53,7 +53,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     ]
     groups.sort(key=lambda group: (not group.columns, -group.share))
     return Scorecard(
-        rules.target,
+        name_text(rules.target),
         circuit.intercept,
         circuit.decimals,
         tuple(groups),
