@@ -37,9 +37,9 @@ FOCUSABLE = """[...document.querySelectorAll("input, select, button, summary, a"
     .map((one, place) => (one.dataset.seen = String(place)))"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Return a running Chromium."""
+    """Return a running Chromium: for this file only, for Playwright's event loop would be in the way of others."""
     path = chromium()
     with playwright.sync_playwright() as engines:
         running = engines.chromium.launch(executable_path=path, args=list(FLAGS))
@@ -154,7 +154,8 @@ def test_each_control_moves_the_prediction_with_it(mixed):
 
 def test_the_waterfall_adds_up(mixed):
     """What "Why" lists, from where the sum starts, is the prediction."""
-    mixed.page.locator("#why button").click(force=True) if mixed.page.locator("#why button").is_visible() else None
+    if mixed.page.locator("#why button").is_visible():
+        mixed.page.click("#why button")
     texts = mixed.page.locator("#why td.points").all_inner_texts()
     numbers = [float(text.replace(",", "").replace("−", "-")) for text in texts]
     assert sum(numbers[:-1]) == pytest.approx(numbers[-1])

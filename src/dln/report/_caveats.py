@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from dln._circuit import UNKNOWN, Column, Values
-from dln._words import counted, name_text, thousands
+from dln._words import counted, name_text
 from dln.report._data import CardRule, Scorecard
+from dln.report._figures import plain
 
 #: A rule rests on few rows if it fires on fewer than this, or fails to.
 FEW_ROWS: Final = 10
@@ -58,7 +59,7 @@ def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, fl
         low, high = ranges[column.name]
         n_outside = int(((values < low) | (values > high)).sum())
         if n_outside:
-            ends = f"{thousands(low)} to {thousands(high)}"
+            ends = f"{plain(low)} to {plain(high)}"
             verb = "lies" if n_outside == 1 else "lie"
             yield f"{name}: {counted(n_outside, 'value')} {verb} outside of {ends}, which the model learned from."
     if column.categories and isinstance(column.categories[0], bool) and (n_unknown := int((values == UNKNOWN).sum())):

@@ -8,6 +8,7 @@ from typing import Final
 
 from dln._words import thousands
 from dln.report._data import NumberColumn, Scores, Sizes
+from dln.report._figures import plain
 from dln.report._scale import Scale, ticks
 
 #: The plot of predicted against true.
@@ -127,7 +128,7 @@ def effect_chart(column: NumberColumn) -> EffectChart:
     learned = column.learned
     return EffectChart(
         line,
-        tuple(Tick(across(number), thousands(number)) for number in ticks(low, high, 5)),
+        tuple(Tick(across(number), plain(number)) for number in ticks(low, high, 5)),
         tuple(Tick(up(level), thousands(level)) for level in (levels[0], levels[-1])),
         tuple(bar for bar in bars if bar.height),
         tuple(across(cutoff) for cutoff in column.cutoffs),

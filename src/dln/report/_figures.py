@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from dln._words import thousands
+
 #: Digits after the point that are still shown one by one.
 _MOST_DECIMALS: Final = 15
 
@@ -40,6 +42,15 @@ def percent(share: float) -> str:
     if 0 < hundredths < 1 or 99 < hundredths < 100:  # noqa: PLR2004 (percent)
         return f"{min(max(hundredths, 0.1), 99.9):.1f} %"
     return f"{hundredths:.0f} %"
+
+
+def plain(number: float) -> str:
+    """Return a value of a column as rules print it: without thousands set apart, for it may be a year.
+
+    >>> plain(1919.0), plain(12345.678), plain(0.30000001)
+    ('1919', '12346', '0.3')
+    """
+    return thousands(number).replace(",", "")
 
 
 def alike(value: float, size: float) -> str:

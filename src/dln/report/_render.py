@@ -17,7 +17,7 @@ from dln._widths import USUAL
 from dln._words import counted, thousands
 from dln.report._charts import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
 from dln.report._data import CategoryColumn, NumberColumn, ReportData
-from dln.report._figures import alike, bar, percent, points, signed
+from dln.report._figures import alike, bar, percent, plain, points, signed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -130,6 +130,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "alike": alike,
+        "plain": plain,
         "points": points,
         "signed": signed,
         "thousands": thousands,

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._circuit import MISSING, Column, Values
-from dln._words import category_text, name_text, thousands
+from dln._words import category_text, name_text
 from dln.report._data import Cell, ErrorBin, ErrorsByColumn, Scores
+from dln.report._figures import plain
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,7 +92,7 @@ def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:
         for upper in uppers:
             inside = (values > lower) & (values <= upper)
             if inside.any():
-                first, last = thousands(float(values[inside].min())), thousands(float(values[inside].max()))
+                first, last = plain(float(values[inside].min())), plain(float(values[inside].max()))
                 groups.append((first if first == last else f"{first} to {last}", inside))
             lower = float(upper)
     return [*groups, ("missing", missing)] if missing.any() else groups

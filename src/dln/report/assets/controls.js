@@ -40,7 +40,7 @@ function showControl(j) {
   const outside = learned !== null && value !== null && (value < learned[0] || value > learned[1]);
   const note = byId(`outside-${j}`);
   note.hidden = !outside;
-  note.textContent = outside ? `Outside of what the model learned from (${rough(learned[0])} to ${rough(learned[1])}).` : "";
+  note.textContent = outside ? `Outside of what the model learned from (${plain(learned[0])} to ${plain(learned[1])}).` : "";
 }
 
 function set(j, value) {

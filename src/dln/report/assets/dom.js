@@ -37,3 +37,6 @@ const signed = (value) => (value < 0 ? points(value) : `+${points(value)}`);
 
 // Any other number, with no more digits than mean something.
 const rough = (value) => (Math.abs(value) >= 1000 ? WHOLE : FEW).format(value).replace("-", "−");
+
+// A value of a column: without thousands set apart, for it may be a year.
+const plain = (value) => rough(value).replaceAll(",", "");
