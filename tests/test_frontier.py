@@ -61,7 +61,7 @@ def test_print_tells_sizes_and_the_ceiling(frontier):
 
 
 def test_more_conditions_are_told_where_they_are_worth_it(frontier):
-    """A model stands at its largest size with a circuit; of those beyond, the smallest that is nearly the best counts."""
+    """A model stands at its largest size with a circuit; beyond, the smallest size that is nearly the best counts."""
     assert frontier.own is frontier[2]
     assert frontier.worthwhile() is frontier[3]
     larger = (*frontier.points, Point(400, None, None, 0.902), Point(800, None, None, 0.95))

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
-from dln._circuit import UNKNOWN, Column, Values
+from dln._circuit import MISSING, UNKNOWN, Column, Values
 from dln._words import counted, name_text
 from dln.report._data import CardRule, Scorecard
-from dln.report._figures import plain
+from dln.report._figures import percent, plain
 
 #: A rule rests on few rows if it fires on fewer than this, or fails to.
 FEW_ROWS: Final = 10
@@ -52,9 +52,9 @@ def _text(rule: CardRule) -> str:
 
 def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
     name = name_text(column.name)
-    missing = float((np.isnan(values) if column.categories is None else values == -1).mean())
+    missing = float((np.isnan(values) if column.categories is None else values == MISSING).mean())
     if missing >= MANY_MISSING:
-        yield f"{name} is missing in {missing:.0%} of the rows.".replace("%", " %")
+        yield f"{name} is missing in {percent(missing)} of the rows."
     if column.categories is None and column.name in ranges:
         low, high = ranges[column.name]
         n_outside = int(((values < low) | (values > high)).sum())

@@ -14,8 +14,7 @@ from dln.report._scale import Scale, ticks
 #: The plot of predicted against true.
 _SIDE: Final = 480.0
 _EDGE: Final = (76.0, 470.0)
-#: A chart of a column: its width, where the line is drawn, and where the histogram stands.
-WIDTH: Final = 320.0
+#: A chart of a column, 320 wide: where the line is drawn, where the histogram stands, and where both end.
 LINE: Final = (20.0, 112.0)
 _BARS: Final = (132.0, 160.0)
 SIDES: Final = (8.0, 312.0)

@@ -29,30 +29,22 @@ _SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js
 
 def render(data: ReportData) -> str:
     """Return the page."""
+    template = _environment().get_template("page.html")
     style, script = "\n".join(map(_asset, _STYLES)), _script(data)
     columns = sorted(enumerate(data.columns), key=lambda one: -one[1].importance)
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(
-            data=data,
-            columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
-            charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
-            scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
-            sizes=None if data.sizes is None else sizes_chart(data.sizes),
-            style=style,
-            script=script,
-            policy="; ".join(
-                [
-                    "default-src 'none'",
-                    f"script-src {_hash(script)}",
-                    f"style-src {_hash(style)}",
-                    "base-uri 'none'",
-                    "form-action 'none'",
-                ]
-            ),
-            page_data=_json(_page_data(data)),
-        )
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    return template.render(
+        data=data,
+        columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
+        charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
+        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
+        sizes=None if data.sizes is None else sizes_chart(data.sizes),
+        style=style,
+        script=script,
+        policy=policy,
+        page_data=_json(_page_data(data)),
     )
 
 
