@@ -60,7 +60,7 @@ def typical_values(
             typical.append(float(np.quantile(known, 0.5, method="lower")))
         else:
             low, high = ranges.get(column.name) or _around(literals.get(j, ()))
-            typical.append(_rounded((low + high) / 2, _step(low, high, ())))
+            typical.append(_rounded(low / 2 + high / 2, _step(low, high, ())))
     return typical
 
 
