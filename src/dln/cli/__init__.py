@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from dln.cli import _bench, _demo, _explain, _export, _fit, _plot, _predict, _prune, _show, _tune, _verify
+from dln.cli import _bench, _demo, _explain, _export, _fit, _plot, _predict, _prune, _report, _show, _tune, _verify
 from dln.cli._mistakes import BAD_INPUT, INTERRUPTED, NO_READER, NOT_WRITTEN, Mistake, complain
 
 __all__ = ["app", "main"]
@@ -143,6 +143,7 @@ app.command("show")(_show.show_model)
 app.command("prune")(_prune.prune)
 app.command("explain")(_explain.explain)
 app.command("plot")(_plot.plot)
+app.command("report")(_report.report)
 app.command("export")(_export.export)
 app.command("verify")(_verify.verify)
 app.command("tune")(_tune.tune)

@@ -112,10 +112,11 @@ def list_all(*, as_json: _options.Json = False) -> None:
     """List the datasets, with rows, columns and licence, and the models."""
     from rich.table import Table
 
+    from dln._words import thousands
     from dln.bench import datasets as library
     from dln.bench._cuts import cut_of
     from dln.bench._names import ABLATIONS, MODELS
-    from dln.cli._terminal import print_json, show, thousands
+    from dln.cli._terminal import print_json, show
 
     known = {name: library.facts(name) for name in library.names()}
     if as_json:
