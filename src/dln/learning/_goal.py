@@ -34,14 +34,11 @@ class Goal(NamedTuple):
 
 #: y alone is best where a page is too small to follow the teachers (parkinsons, by 0.01 to 0.03 of R²), and all there
 #: is without them. Synthetic rows steady small and noisy tables (mpg, infrared, insurance: 0.01 to 0.03), with mostly
-#: the teachers' labels where y is noisy (abalone) and y itself where it is not (airfoil, bike).
+#: the teachers' labels where y is noisy (abalone) and y itself where it is not (airfoil, bike). The teachers' labels
+#: without synthetic rows look good in trials, whose labels are all of rows that the teachers have seen, and are then
+#: worse by 0.005 to 0.02 (airfoil, mpg, concrete, housing): not to be tried.
 Y_ALONE: Final = Goal(1.0, synthetic=False)
-GOALS: Final = (
-    Y_ALONE,
-    Goal(0.3, synthetic=False),
-    Goal(1.0, synthetic=True),
-    Goal(0.3, synthetic=True),
-)
+GOALS: Final = (Y_ALONE, Goal(1.0, synthetic=True), Goal(0.3, synthetic=True))
 
 
 @dataclass(frozen=True, slots=True)
