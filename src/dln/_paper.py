@@ -22,6 +22,7 @@ from dln._conditions import count_conditions
 from dln._discretize import Target, discretize
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
 from dln._frontier import Frontier, Point
+from dln._imitate import imitating_rules
 from dln._regressor import MAX_GATES_TO_MINIMISE, CircuitRegressor, Rows, layer_sizes
 from dln._rows import CanonicalRows
 from dln._rules import rule_support
@@ -38,6 +39,9 @@ from dln.training._networks import Architecture, Task, train_networks
 from dln.training._progress import Progress
 from dln.training._schedules import Schedule
 
+#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what was
+#: chosen settles.
+COOLING_SHARE = 0.85
 #: Fewer rows than this are all trained on: a validation share of them would tell nothing.
 MIN_ROWS_TO_VALIDATE = 20
 #: Rows that are converted at once: float64 numbers on their way to float32 are not to fill the memory.
@@ -56,8 +60,9 @@ class PaperDLNRegressor(CircuitRegressor):
 
     Parameters
     ----------
-    hidden_layer_sizes : tuple of int, default=(200, 200, 100)
-        Neurons in each logic layer. Those of the last are the rules that may enter the sum.
+    hidden_layer_sizes : tuple of int, default=(300, 300, 300, 300)
+        Neurons in each logic layer. Those of the last are the rules that may enter the sum: many of them train better
+        than few, and `rule_tolerance` chooses among them. More layers make longer rules.
     n_thresholds : int, default=10
         Thresholds per number column, at most; each logic layer trains its own copy of them.
     n_candidate_links : int, default=8
@@ -67,14 +72,20 @@ class PaperDLNRegressor(CircuitRegressor):
     concatenate_inputs : bool, default=True
         Whether every logic layer sees the inputs besides the layer before it.
     initial_sum_logit : float, default=2.0
-        Where the links of the sum start. At 0, as in the paper, all are closed at first.
-    straight_through : {"neuron", "separate"} or None, default="neuron"
-        How gradients pass the discrete choices. "neuron": hard forward, backward as if the whole neuron were soft;
-        "separate": links and gates relaxed one by one; None: soft forward too, the plain relaxation.
+        Where the links of the sum start. At 2 all are open at first; at 0 all are closed.
+    sum_link_rate : float, default=0.0
+        What the learning rate is multiplied by for the links of the sum. At 0 all rules stay in the sum while the
+        network is trained. At 1, as in the paper, links learn as everything does, and many close for good.
+    straight_through : {"separate", "neuron"} or None, default="separate"
+        How gradients pass the discrete choices. "separate": hard forward, backward with links and gates relaxed one by
+        one; "neuron": backward as if the whole neuron were soft; None: soft forward too, the plain relaxation.
     phases : {"unified", "alternating"}, default="unified"
         Whether gates and links are trained together, or in turns, epoch by epoch.
-    temperature, temperature_decay, min_temperature : float, default=1.0, 0.98, 0.03
-        The temperature τ of all choices is multiplied by the decay after each epoch, down to the minimum.
+    temperature, min_temperature : float, default=1.0, 0.03
+        The temperature τ of all choices, at first and in the end.
+    temperature_decay : float or None, default=None
+        What τ is multiplied by after each epoch, until it is `min_temperature`; 1 keeps it as it is. None: such that
+        the minimum is reached after 85 % of `max_epochs`.
     sum_link_threshold : float, default=0.8
         A rule enters the sum where its link's probability reaches this.
     gradient_factor : float, default=1.0
@@ -85,12 +96,12 @@ class PaperDLNRegressor(CircuitRegressor):
         The quantile to predict where ``loss="quantile"``.
     learning_rate : float, default=0.005
         Step of the optimiser Adam.
-    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="constant"
+    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="cosine"
         How the learning rate goes over ``max_epochs``.
     batch_size : int, default=32
         Rows per step.
-    max_epochs : int, default=1000
-        Passes over the data, at most.
+    max_epochs : int, default=200
+        Passes over the data, at most. Temperature and learning rate fall over them.
     early_stopping : bool, default=True
         Whether to stop when the validation loss has not improved for `n_iter_no_change` epochs. Without it all rows
         are trained on, for all epochs.
@@ -98,9 +109,15 @@ class PaperDLNRegressor(CircuitRegressor):
         Share of the rows set aside to validate, unless `fit` is given ``X_val`` and ``y_val``.
     n_iter_no_change : int, default=200
         Epochs to wait for a better validation loss.
-    refit : {"ridge"} or None, default=None
+    refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
-        those of the network, as in the paper.
+        those of the network, and all its rules, as in the paper.
+    rule_tolerance : float, default=0.5
+        With ``refit="ridge"``, rules are left out in the end as long as the predictions stay near those of all rules:
+        the mean squared difference is at most this share of the squared error of all rules on the training rows. 0
+        leaves out only what changes nothing; larger values give fewer rules.
+    max_rules : int or None, default=None
+        With ``refit="ridge"``, rules at the most, whatever `rule_tolerance` says; None for no such limit.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -154,10 +171,11 @@ class PaperDLNRegressor(CircuitRegressor):
         "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],
         "concatenate_inputs": ["boolean"],
         "initial_sum_logit": [Interval(Real, None, None, closed="neither")],
+        "sum_link_rate": [Interval(Real, 0, None, closed="left")],
         "straight_through": [StrOptions({"neuron", "separate"}), None],
         "phases": [StrOptions({"unified", "alternating"})],
         "temperature": [Interval(Real, 0, None, closed="neither")],
-        "temperature_decay": [Interval(Real, 0, 1, closed="right")],
+        "temperature_decay": [Interval(Real, 0, 1, closed="right"), None],
         "min_temperature": [Interval(Real, 0, None, closed="neither")],
         "sum_link_threshold": [Interval(Real, 0, 1, closed="neither")],
         "gradient_factor": [Interval(Real, 0, None, closed="neither")],
@@ -171,6 +189,8 @@ class PaperDLNRegressor(CircuitRegressor):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "refit": [StrOptions({"ridge"}), None],
+        "rule_tolerance": [Interval(Real, 0, None, closed="left")],
+        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_categories": [Interval(Integral, 2, None, closed="left"), None],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -185,29 +205,32 @@ class PaperDLNRegressor(CircuitRegressor):
     def __init__(
         self,
         *,
-        hidden_layer_sizes: Sequence[int] = (200, 200, 100),
+        hidden_layer_sizes: Sequence[int] = (300, 300, 300, 300),
         n_thresholds: int = 10,
         n_candidate_links: int = 8,
         n_candidate_gates: int = 8,
         concatenate_inputs: bool = True,
         initial_sum_logit: float = 2.0,
-        straight_through: Literal["neuron", "separate"] | None = "neuron",
+        sum_link_rate: float = 0.0,
+        straight_through: Literal["separate", "neuron"] | None = "separate",
         phases: Literal["unified", "alternating"] = "unified",
         temperature: float = 1.0,
-        temperature_decay: float = 0.98,
+        temperature_decay: float | None = None,
         min_temperature: float = 0.03,
         sum_link_threshold: float = 0.8,
         gradient_factor: float = 1.0,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
         learning_rate: float = 0.005,
-        learning_rate_schedule: Schedule = "constant",
+        learning_rate_schedule: Schedule = "cosine",
         batch_size: int = 32,
-        max_epochs: int = 1000,
+        max_epochs: int = 200,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 200,
-        refit: Literal["ridge"] | None = None,
+        refit: Literal["ridge"] | None = "ridge",
+        rule_tolerance: float = 0.5,
+        max_rules: int | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -224,6 +247,7 @@ class PaperDLNRegressor(CircuitRegressor):
         self.n_candidate_gates = n_candidate_gates
         self.concatenate_inputs = concatenate_inputs
         self.initial_sum_logit = initial_sum_logit
+        self.sum_link_rate = sum_link_rate
         self.straight_through = straight_through
         self.phases = phases
         self.temperature = temperature
@@ -241,6 +265,8 @@ class PaperDLNRegressor(CircuitRegressor):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.refit = refit
+        self.rule_tolerance = rule_tolerance
+        self.max_rules = max_rules
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -356,17 +382,37 @@ class PaperDLNRegressor(CircuitRegressor):
         weight: npt.NDArray[np.float64],
         target: Target,
     ) -> Circuit:
-        """Return the circuit with weights solved for on all rows, with a penalty chosen on folds."""
+        """Return the circuit of fewer rules, with weights solved for on all rows.
+
+        What is left imitates the predictions of all rules, for the least squares of these; for the median and other
+        losses its weights are solved for by the target.
+        """
         fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(y))
-        standard = target.standardise(y)
-        penalty = cross_validated_penalty(fires, standard, weight)
-        intercept, weights = solve_weights(fires, standard, weight, penalty, loss=self.loss, quantile=self.quantile)
+        goal = target.standardise(y)
+        kept = list(range(len(fires)))
+        intercept, weights = self._solved(fires, goal, weight)
+        if kept and (self.rule_tolerance > 0 or self.max_rules is not None):
+            predictions = intercept + weights @ fires
+            error = float(np.average((goal - predictions) ** 2, weights=weight))
+            kept = imitating_rules(
+                fires, predictions, weight, max_error=self.rule_tolerance * error, max_rules=self.max_rules
+            )
+            if self.loss == "squared_error":
+                goal = predictions
+            intercept, weights = self._solved(fires[kept], goal, weight)
         return _reweighted(
             circuit,
-            range(len(circuit.rules)),
+            kept,
             target.mean + target.spread * intercept,
             [target.spread * one for one in weights.tolist()],
         )
+
+    def _solved(
+        self, fires: npt.NDArray[np.bool_], goal: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
+    ) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the rules' weights for a goal, with a penalty chosen on folds."""
+        penalty = cross_validated_penalty(fires, goal, weight)
+        return solve_weights(fires, goal, weight, penalty, loss=self.loss, quantile=self.quantile)
 
     def _architecture(self) -> Architecture:
         return Architecture(
@@ -379,11 +425,15 @@ class PaperDLNRegressor(CircuitRegressor):
         )
 
     def _plan(self, *, stops_early: bool) -> Plan:
+        decay = self.temperature_decay
+        if decay is None:
+            ratio = min(1.0, self.min_temperature / self.temperature)
+            decay = ratio ** (1.0 / max(1.0, COOLING_SHARE * self.max_epochs))
         return Plan(
             straight_through=self.straight_through,
             phases=self.phases,
             temperature=self.temperature,
-            temperature_decay=self.temperature_decay,
+            temperature_decay=decay,
             min_temperature=self.min_temperature,
             sum_link_threshold=self.sum_link_threshold,
             gradient_factor=self.gradient_factor,
@@ -394,6 +444,7 @@ class PaperDLNRegressor(CircuitRegressor):
             batch_size=self.batch_size,
             max_epochs=self.max_epochs,
             patience=self.n_iter_no_change if stops_early else None,
+            sum_link_rate=self.sum_link_rate,
         )
 
 
