@@ -26,48 +26,50 @@ _ENTRANTS: Final = 8
 _WORTH: Final = 1e-6
 
 
-def imitating_rules(
-    rules: Bools, predictions: Floats, weight: Floats, *, max_error: float, max_rules: int | None
-) -> list[int]:
-    """Return the places of a few rules ``(n_rules, n)`` whose best sum is near given predictions ``(n,)``.
-
-    They are as few as keep the mean squared difference at `max_error`, or fewer where `max_rules` says so: the rule
-    that is missed least is left out, one by one; then rules are exchanged as long as that brings the sum nearer.
+class Imitation:
+    """What is known of rules ``(n_rules, n)`` and of predictions ``(n,)`` that a few of them are to come near to.
 
     >>> rng = np.random.default_rng(0)
     >>> rules = rng.random((3, 200)) < 0.5
-    >>> imitating_rules(rules, 5.0 * rules[2] - 2.0 * rules[0], np.ones(200), max_error=0.1, max_rules=None)
+    >>> Imitation(rules, 5.0 * rules[2] - 2.0 * rules[0], np.ones(200)).rules(2)
     [0, 2]
     """
-    weight = weight / weight.sum()
-    centred = predictions - float(weight @ predictions)
-    gram, across = products(rules, weight, np.column_stack([np.ones(len(centred)), centred]))
-    means, right = across[:, 0], across[:, 1]
-    gram -= np.outer(means, means)
-    gram[np.diag_indices_from(gram)] += _JITTER * max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(float).tiny)
-    variance = float(weight @ centred**2)
-    kept = _leave_out(gram, right, variance - max_error, len(right) if max_rules is None else max_rules)
-    return sorted(_exchange(gram, right, kept).tolist())
+
+    def __init__(self, rules: Bools, predictions: Floats, weight: Floats) -> None:
+        weight = weight / weight.sum()
+        centred = predictions - float(weight @ predictions)
+        gram, across = products(rules, weight, np.column_stack([np.ones(len(centred)), centred]))
+        gram -= np.outer(across[:, 0], across[:, 0])
+        scale = float(np.trace(gram)) / max(len(gram), 1)
+        gram[np.diag_indices_from(gram)] += _JITTER * max(scale, np.finfo(np.float64).tiny)
+        self._gram, self._right = gram, across[:, 1]
+        self._left_out = _left_out(gram, self._right)
+
+    def rules(self, n_rules: int) -> list[int]:
+        """Return the places of at most so many rules whose best sum is near the predictions, ascending.
+
+        The rule that is missed least is left out, one by one; then rules are exchanged, one for another, as long as
+        that brings the sum nearer.
+        """
+        kept = self._left_out[max(0, len(self._left_out) - n_rules) :]
+        return sorted(_exchange(self._gram, self._right, kept).tolist())
 
 
-def _leave_out(gram: Floats, right: Floats, enough: float, max_rules: int) -> Places:
-    """Return what stays when the rule missed least is left out as long as `enough` variance is explained."""
+def _left_out(gram: Floats, right: Floats) -> Places:
+    """Return the rules in the order in which they are left out: the one that is missed least first."""
     inverse = np.linalg.inv(gram)
     weights = inverse @ right
+    order = np.empty(len(right), dtype=np.intp)
     alive = np.ones(len(right), dtype=np.bool_)
-    explained, n_alive = float(weights @ right), len(right)
-    while n_alive:
-        missed = np.where(alive, weights**2 / np.maximum(inverse.diagonal(), np.finfo(float).tiny), np.inf)
-        least = int(np.argmin(missed))
-        explained -= float(missed[least])
-        if n_alive <= max_rules and explained < enough:
-            break
+    for place in range(len(right)):
+        variances = np.maximum(inverse.diagonal(), np.finfo(np.float64).tiny)
+        least = int(np.argmin(np.where(alive, weights**2 / variances, np.inf)))
         column = inverse[:, least].copy()
         weights -= column * (weights[least] / column[least])
         inverse -= np.outer(column, column / column[least])
         alive[least] = False
-        n_alive -= 1
-    return np.flatnonzero(alive)
+        order[place] = least
+    return order
 
 
 def _exchange(gram: Floats, right: Floats, kept: Places) -> Places:
@@ -77,7 +79,7 @@ def _exchange(gram: Floats, right: Floats, kept: Places) -> Places:
         inverse = np.linalg.inv(gram[np.ix_(kept, kept)])
         weights = inverse @ right[kept]
         among = gram[:, kept]
-        left = gram.diagonal() - np.einsum("ij,jk,ik->i", among, inverse, among)
+        left = gram.diagonal() - ((among @ inverse) * among).sum(axis=1)
         gain = (right - among @ weights) ** 2 / np.maximum(left, _JITTER * gram.diagonal())
         gain[kept] = 0.0
         best, entrant, leaver = _WORTH * float(weights @ right[kept]), -1, -1

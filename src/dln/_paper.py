@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,7 +22,7 @@ from dln._conditions import count_conditions
 from dln._discretize import Target, discretize
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
 from dln._frontier import Frontier, Point
-from dln._imitate import imitating_rules
+from dln._imitate import Imitation
 from dln._regressor import MAX_GATES_TO_MINIMISE, CircuitRegressor, Rows, layer_sizes
 from dln._rows import CanonicalRows
 from dln._rules import rule_support
@@ -35,12 +35,12 @@ from dln.learning._weights import cross_validated_penalty, solve_weights
 from dln.training._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.training._layout import Data
 from dln.training._loop import Callback, Plan
-from dln.training._networks import Architecture, Task, train_networks
+from dln.training._networks import Architecture, Task, train_networks, validation_rows
 from dln.training._progress import Progress
 from dln.training._schedules import Schedule
 
-#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what was
-#: chosen settles.
+#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
+#: was chosen settles.
 COOLING_SHARE = 0.85
 #: Fewer rows than this are all trained on: a validation share of them would tell nothing.
 MIN_ROWS_TO_VALIDATE = 20
@@ -48,8 +48,8 @@ MIN_ROWS_TO_VALIDATE = 20
 ROWS_AT_ONCE = 65_536
 #: Rows on which weights are solved for and rules are compared, a sample by content.
 MAX_ROWS = 200_000
-#: Numbers of rules of which the best subsets are kept.
-SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
+#: Numbers of rules that are tried, and of which the best subsets are kept.
+SIZES = (1, 2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
 
 
 class PaperDLNRegressor(CircuitRegressor):
@@ -62,7 +62,7 @@ class PaperDLNRegressor(CircuitRegressor):
     ----------
     hidden_layer_sizes : tuple of int, default=(300, 300, 300, 300)
         Neurons in each logic layer. Those of the last are the rules that may enter the sum: many of them train better
-        than few, and `rule_tolerance` chooses among them. More layers make longer rules.
+        than few, and `max_rules` of them are kept in the end. More layers make longer rules.
     n_thresholds : int, default=10
         Thresholds per number column, at most; each logic layer trains its own copy of them.
     n_candidate_links : int, default=8
@@ -112,12 +112,13 @@ class PaperDLNRegressor(CircuitRegressor):
     refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
         those of the network, and all its rules, as in the paper.
-    rule_tolerance : float, default=0.5
-        With ``refit="ridge"``, rules are left out in the end as long as the predictions stay near those of all rules:
-        the mean squared difference is at most this share of the squared error of all rules on the training rows. 0
-        leaves out only what changes nothing; larger values give fewer rules.
-    max_rules : int or None, default=None
-        With ``refit="ridge"``, rules at the most, whatever `rule_tolerance` says; None for no such limit.
+    max_rules : int or None, default=60
+        With ``refit="ridge"``, rules at the most: those are kept whose sum comes nearest to the predictions of all
+        rules. None for no such limit.
+    rule_tolerance : float, default=0.1
+        With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
+        validate by no more than this share: 0.05 gives larger models, 0 keeps `max_rules`. Where no rows are set aside
+        it has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -189,8 +190,8 @@ class PaperDLNRegressor(CircuitRegressor):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "refit": [StrOptions({"ridge"}), None],
-        "rule_tolerance": [Interval(Real, 0, None, closed="left")],
         "max_rules": [Interval(Integral, 1, None, closed="left"), None],
+        "rule_tolerance": [Interval(Real, 0, None, closed="left")],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_categories": [Interval(Integral, 2, None, closed="left"), None],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -229,8 +230,8 @@ class PaperDLNRegressor(CircuitRegressor):
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 200,
         refit: Literal["ridge"] | None = "ridge",
-        rule_tolerance: float = 0.5,
-        max_rules: int | None = None,
+        max_rules: int | None = 60,
+        rule_tolerance: float = 0.1,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -265,8 +266,8 @@ class PaperDLNRegressor(CircuitRegressor):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.refit = refit
-        self.rule_tolerance = rule_tolerance
         self.max_rules = max_rules
+        self.rule_tolerance = rule_tolerance
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -338,7 +339,13 @@ class PaperDLNRegressor(CircuitRegressor):
         some = rows.distinct.sample(MAX_ROWS)
         values = [column[some.index] for column in rows.values]
         if self.refit is not None:
-            circuit = self._refitted(circuit, values, rows.y[some.index], some.weight, rows.target)
+            seen = _Fires.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
+            judged = None
+            if unseen is not None:
+                judged = _Fires.of(circuit, unseen[0], rows.target.standardise(unseen[1]), np.ones(len(unseen[1])))
+            elif task.n_validation and len(some.index) == len(rows.distinct.index):
+                judged = seen.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
+            circuit = self._refitted(circuit, seen, judged, rows.target)
         circuit = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
         points = _points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
@@ -374,32 +381,24 @@ class PaperDLNRegressor(CircuitRegressor):
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
         return Task(data, validation, n_validation, architecture, self._plan(stops_early=stops_early), (seed,))
 
-    def _refitted(
-        self,
-        circuit: Circuit,
-        values: Sequence[Values],
-        y: npt.NDArray[np.float64],
-        weight: npt.NDArray[np.float64],
-        target: Target,
-    ) -> Circuit:
-        """Return the circuit of fewer rules, with weights solved for on all rows.
+    def _refitted(self, circuit: Circuit, seen: _Fires, judged: _Fires | None, target: Target) -> Circuit:
+        """Return the circuit with weights solved for on all rows, and no more rules than are wanted.
 
-        What is left imitates the predictions of all rules, for the least squares of these; for the median and other
-        losses its weights are solved for by the target.
+        Rules are chosen to imitate the predictions of all of them, and their weights too, where these are means; for
+        medians and quantiles, which have no least squares, weights are solved for by the target.
         """
-        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(y))
-        goal = target.standardise(y)
-        kept = list(range(len(fires)))
-        intercept, weights = self._solved(fires, goal, weight)
-        if kept and (self.rule_tolerance > 0 or self.max_rules is not None):
-            predictions = intercept + weights @ fires
-            error = float(np.average((goal - predictions) ** 2, weights=weight))
-            kept = imitating_rules(
-                fires, predictions, weight, max_error=self.rule_tolerance * error, max_rules=self.max_rules
-            )
-            if self.loss == "squared_error":
-                goal = predictions
-            intercept, weights = self._solved(fires[kept], goal, weight)
+        intercept, weights = self._solved(seen)
+        kept = list(range(len(seen.fires)))
+        most = len(kept) if self.max_rules is None else self.max_rules
+        finds_fewer = self.rule_tolerance > 0 and judged is not None and self.loss == "squared_error"
+        if kept and (finds_fewer or most < len(kept)):
+            predictions = intercept + weights @ seen.fires
+            imitation = Imitation(seen.fires, predictions, seen.weight)
+            if finds_fewer and judged is not None:
+                most = self._fewest(imitation, seen.without(judged), judged, most)
+            kept = imitation.rules(most)
+            goal = predictions if self.loss == "squared_error" else seen.goal
+            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=goal))
         return _reweighted(
             circuit,
             kept,
@@ -407,12 +406,22 @@ class PaperDLNRegressor(CircuitRegressor):
             [target.spread * one for one in weights.tolist()],
         )
 
-    def _solved(
-        self, fires: npt.NDArray[np.bool_], goal: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
-    ) -> tuple[float, npt.NDArray[np.float64]]:
-        """Return the intercept and the rules' weights for a goal, with a penalty chosen on folds."""
-        penalty = cross_validated_penalty(fires, goal, weight)
-        return solve_weights(fires, goal, weight, penalty, loss=self.loss, quantile=self.quantile)
+    def _fewest(self, imitation: Imitation, seen: _Fires, judged: _Fires, most: int) -> int:
+        """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
+        intercept, weights = self._solved(seen)
+        predictions = intercept + weights @ seen.fires
+        bearable = (1.0 + self.rule_tolerance) * judged.error(intercept, weights)
+        for size in (size for size in SIZES if size < min(most, len(seen.fires))):
+            kept = imitation.rules(size)
+            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=predictions))
+            if replace(judged, fires=judged.fires[kept]).error(intercept, weights) <= bearable:
+                return size
+        return most
+
+    def _solved(self, rows: _Fires) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the rules' weights, with a penalty chosen on folds."""
+        penalty = cross_validated_penalty(rows.fires, rows.goal, rows.weight)
+        return solve_weights(rows.fires, rows.goal, rows.weight, penalty, loss=self.loss, quantile=self.quantile)
 
     def _architecture(self) -> Architecture:
         return Architecture(
@@ -446,6 +455,42 @@ class PaperDLNRegressor(CircuitRegressor):
             patience=self.n_iter_no_change if stops_early else None,
             sum_link_rate=self.sum_link_rate,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fires:
+    """On which rows rules fire, ``(n_rules, n)``, what is to be predicted there, standardised, and rows' weights."""
+
+    fires: npt.NDArray[np.bool_]
+    goal: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    places: npt.NDArray[np.intp] | None = None
+    """Which of the training rows these are, if they are some of them."""
+
+    @classmethod
+    def of(
+        cls,
+        circuit: Circuit,
+        values: Sequence[Values],
+        goal: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.float64],
+    ) -> _Fires:
+        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(goal))
+        return cls(fires, goal, weight)
+
+    def at(self, places: npt.NDArray[np.intp]) -> _Fires:
+        """Return some of the rows."""
+        return _Fires(self.fires[:, places], self.goal[places], self.weight[places], places)
+
+    def without(self, others: _Fires) -> _Fires:
+        """Return the rows that are not among the others."""
+        if others.places is None:
+            return self
+        return self.at(np.setdiff1d(np.arange(len(self.goal)), others.places))
+
+    def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
+        """Return the mean squared error of a sum of the rules."""
+        return float(np.average((self.goal - intercept - weights @ self.fires) ** 2, weights=self.weight))
 
 
 def _facts(task: Task) -> dict[str, Any]:
