@@ -48,8 +48,10 @@ MIN_ROWS_TO_VALIDATE = 20
 ROWS_AT_ONCE = 65_536
 #: Rows on which weights are solved for and rules are compared, a sample by content.
 MAX_ROWS = 200_000
-#: Numbers of rules that are tried, and of which the best subsets are kept.
-SIZES = (1, 2, 3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
+#: Numbers of rules of which the best subsets are kept.
+SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
+#: Numbers of rules that are tried for `rule_tolerance`: on few rows one or two may look good by luck.
+TRIED_SIZES = (3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
 
 
 class PaperDLNRegressor(CircuitRegressor):
@@ -115,9 +117,9 @@ class PaperDLNRegressor(CircuitRegressor):
     max_rules : int or None, default=60
         With ``refit="ridge"``, rules at the most: those are kept whose sum comes nearest to the predictions of all
         rules. None for no such limit.
-    rule_tolerance : float, default=0.1
+    rule_tolerance : float, default=0.05
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
-        validate by no more than this share: 0.05 gives larger models, 0 keeps `max_rules`. Where no rows are set aside
+        validate by no more than this share: 0.1 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside
         it has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
@@ -231,7 +233,7 @@ class PaperDLNRegressor(CircuitRegressor):
         n_iter_no_change: int = 200,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
-        rule_tolerance: float = 0.1,
+        rule_tolerance: float = 0.05,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -411,7 +413,7 @@ class PaperDLNRegressor(CircuitRegressor):
         intercept, weights = self._solved(seen)
         predictions = intercept + weights @ seen.fires
         bearable = (1.0 + self.rule_tolerance) * judged.error(intercept, weights)
-        for size in (size for size in SIZES if size < min(most, len(seen.fires))):
+        for size in (size for size in TRIED_SIZES if size < min(most, len(seen.fires))):
             kept = imitation.rules(size)
             intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=predictions))
             if replace(judged, fires=judged.fires[kept]).error(intercept, weights) <= bearable:
