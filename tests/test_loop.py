@@ -130,6 +130,16 @@ def test_alternating_phases_train_functions_and_links_in_turns():
     assert (first["weights"] != second["weights"]).any()
 
 
+def test_links_of_the_sum_learn_at_a_rate_of_their_own():
+    """At rate 0 they stay where they start, and all else moves; at rate 1 they move too."""
+    network, data = problem()
+    start = network.parameters.groups()
+    for rate, moves in ((0.0, False), (1.0, True)):
+        trained = train(network, data, None, replace(PLAN, max_epochs=2, sum_link_rate=rate), seed=0)
+        for name, values in trained.network.parameters.groups().items():
+            assert (values != start[name]).any() == (moves or name != "sum_logits"), name
+
+
 def test_the_last_short_batch_is_used():
     """Rows beyond the last full batch take part in training: with one extra row the result differs."""
     network, data = problem(n=33)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,6 +22,7 @@ from dln._conditions import count_conditions
 from dln._discretize import Target, discretize
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
 from dln._frontier import Frontier, Point
+from dln._imitate import Imitation
 from dln._regressor import MAX_GATES_TO_MINIMISE, CircuitRegressor, Rows, layer_sizes
 from dln._rows import CanonicalRows
 from dln._rules import rule_support
@@ -34,10 +35,13 @@ from dln.learning._weights import cross_validated_penalty, solve_weights
 from dln.training._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.training._layout import Data
 from dln.training._loop import Callback, Plan
-from dln.training._networks import Architecture, Task, train_networks
+from dln.training._networks import Architecture, Task, train_networks, validation_rows
 from dln.training._progress import Progress
 from dln.training._schedules import Schedule
 
+#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
+#: was chosen settles.
+COOLING_SHARE = 0.85
 #: Fewer rows than this are all trained on: a validation share of them would tell nothing.
 MIN_ROWS_TO_VALIDATE = 20
 #: Rows that are converted at once: float64 numbers on their way to float32 are not to fill the memory.
@@ -46,6 +50,8 @@ ROWS_AT_ONCE = 65_536
 MAX_ROWS = 200_000
 #: Numbers of rules of which the best subsets are kept.
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
+#: Numbers of rules that are tried for `rule_tolerance`: on few rows one or two may look good by luck.
+TRIED_SIZES = (3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
 
 
 class PaperDLNRegressor(CircuitRegressor):
@@ -56,8 +62,9 @@ class PaperDLNRegressor(CircuitRegressor):
 
     Parameters
     ----------
-    hidden_layer_sizes : tuple of int, default=(200, 200, 100)
-        Neurons in each logic layer. Those of the last are the rules that may enter the sum.
+    hidden_layer_sizes : tuple of int, default=(300, 300, 300, 300)
+        Neurons in each logic layer. Those of the last are the rules that may enter the sum: many of them train better
+        than few, and `max_rules` of them are kept in the end. More layers make longer rules.
     n_thresholds : int, default=10
         Thresholds per number column, at most; each logic layer trains its own copy of them.
     n_candidate_links : int, default=8
@@ -67,14 +74,20 @@ class PaperDLNRegressor(CircuitRegressor):
     concatenate_inputs : bool, default=True
         Whether every logic layer sees the inputs besides the layer before it.
     initial_sum_logit : float, default=2.0
-        Where the links of the sum start. At 0, as in the paper, all are closed at first.
-    straight_through : {"neuron", "separate"} or None, default="neuron"
-        How gradients pass the discrete choices. "neuron": hard forward, backward as if the whole neuron were soft;
-        "separate": links and gates relaxed one by one; None: soft forward too, the plain relaxation.
+        Where the links of the sum start. At 2 all are open at first; at 0 all are closed.
+    sum_link_rate : float, default=0.0
+        What the learning rate is multiplied by for the links of the sum. At 0 all rules stay in the sum while the
+        network is trained. At 1, as in the paper, links learn as everything does, and many close for good.
+    straight_through : {"separate", "neuron"} or None, default="separate"
+        How gradients pass the discrete choices. "separate": hard forward, backward with links and gates relaxed one by
+        one; "neuron": backward as if the whole neuron were soft; None: soft forward too, the plain relaxation.
     phases : {"unified", "alternating"}, default="unified"
         Whether gates and links are trained together, or in turns, epoch by epoch.
-    temperature, temperature_decay, min_temperature : float, default=1.0, 0.98, 0.03
-        The temperature τ of all choices is multiplied by the decay after each epoch, down to the minimum.
+    temperature, min_temperature : float, default=1.0, 0.03
+        The temperature τ of all choices, at first and in the end.
+    temperature_decay : float or None, default=None
+        What τ is multiplied by after each epoch, until it is `min_temperature`; 1 keeps it as it is. None: such that
+        the minimum is reached after 85 % of `max_epochs`.
     sum_link_threshold : float, default=0.8
         A rule enters the sum where its link's probability reaches this.
     gradient_factor : float, default=1.0
@@ -85,12 +98,12 @@ class PaperDLNRegressor(CircuitRegressor):
         The quantile to predict where ``loss="quantile"``.
     learning_rate : float, default=0.005
         Step of the optimiser Adam.
-    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="constant"
+    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="cosine"
         How the learning rate goes over ``max_epochs``.
     batch_size : int, default=32
         Rows per step.
-    max_epochs : int, default=1000
-        Passes over the data, at most.
+    max_epochs : int, default=200
+        Passes over the data, at most. Temperature and learning rate fall over them.
     early_stopping : bool, default=True
         Whether to stop when the validation loss has not improved for `n_iter_no_change` epochs. Without it all rows
         are trained on, for all epochs.
@@ -98,9 +111,16 @@ class PaperDLNRegressor(CircuitRegressor):
         Share of the rows set aside to validate, unless `fit` is given ``X_val`` and ``y_val``.
     n_iter_no_change : int, default=200
         Epochs to wait for a better validation loss.
-    refit : {"ridge"} or None, default=None
+    refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
-        those of the network, as in the paper.
+        those of the network, and all its rules, as in the paper.
+    max_rules : int or None, default=60
+        With ``refit="ridge"``, rules at the most: those are kept whose sum comes nearest to the predictions of all
+        rules. None for no such limit.
+    rule_tolerance : float, default=0.05
+        With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
+        validate by no more than this share: 0.1 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside
+        it has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -154,10 +174,11 @@ class PaperDLNRegressor(CircuitRegressor):
         "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],
         "concatenate_inputs": ["boolean"],
         "initial_sum_logit": [Interval(Real, None, None, closed="neither")],
+        "sum_link_rate": [Interval(Real, 0, None, closed="left")],
         "straight_through": [StrOptions({"neuron", "separate"}), None],
         "phases": [StrOptions({"unified", "alternating"})],
         "temperature": [Interval(Real, 0, None, closed="neither")],
-        "temperature_decay": [Interval(Real, 0, 1, closed="right")],
+        "temperature_decay": [Interval(Real, 0, 1, closed="right"), None],
         "min_temperature": [Interval(Real, 0, None, closed="neither")],
         "sum_link_threshold": [Interval(Real, 0, 1, closed="neither")],
         "gradient_factor": [Interval(Real, 0, None, closed="neither")],
@@ -171,6 +192,8 @@ class PaperDLNRegressor(CircuitRegressor):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "refit": [StrOptions({"ridge"}), None],
+        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
+        "rule_tolerance": [Interval(Real, 0, None, closed="left")],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "max_categories": [Interval(Integral, 2, None, closed="left"), None],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -185,29 +208,32 @@ class PaperDLNRegressor(CircuitRegressor):
     def __init__(
         self,
         *,
-        hidden_layer_sizes: Sequence[int] = (200, 200, 100),
+        hidden_layer_sizes: Sequence[int] = (300, 300, 300, 300),
         n_thresholds: int = 10,
         n_candidate_links: int = 8,
         n_candidate_gates: int = 8,
         concatenate_inputs: bool = True,
         initial_sum_logit: float = 2.0,
-        straight_through: Literal["neuron", "separate"] | None = "neuron",
+        sum_link_rate: float = 0.0,
+        straight_through: Literal["separate", "neuron"] | None = "separate",
         phases: Literal["unified", "alternating"] = "unified",
         temperature: float = 1.0,
-        temperature_decay: float = 0.98,
+        temperature_decay: float | None = None,
         min_temperature: float = 0.03,
         sum_link_threshold: float = 0.8,
         gradient_factor: float = 1.0,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
         learning_rate: float = 0.005,
-        learning_rate_schedule: Schedule = "constant",
+        learning_rate_schedule: Schedule = "cosine",
         batch_size: int = 32,
-        max_epochs: int = 1000,
+        max_epochs: int = 200,
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 200,
-        refit: Literal["ridge"] | None = None,
+        refit: Literal["ridge"] | None = "ridge",
+        max_rules: int | None = 60,
+        rule_tolerance: float = 0.05,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -224,6 +250,7 @@ class PaperDLNRegressor(CircuitRegressor):
         self.n_candidate_gates = n_candidate_gates
         self.concatenate_inputs = concatenate_inputs
         self.initial_sum_logit = initial_sum_logit
+        self.sum_link_rate = sum_link_rate
         self.straight_through = straight_through
         self.phases = phases
         self.temperature = temperature
@@ -241,6 +268,8 @@ class PaperDLNRegressor(CircuitRegressor):
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.refit = refit
+        self.max_rules = max_rules
+        self.rule_tolerance = rule_tolerance
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -312,7 +341,13 @@ class PaperDLNRegressor(CircuitRegressor):
         some = rows.distinct.sample(MAX_ROWS)
         values = [column[some.index] for column in rows.values]
         if self.refit is not None:
-            circuit = self._refitted(circuit, values, rows.y[some.index], some.weight, rows.target)
+            seen = _Fires.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
+            judged = None
+            if unseen is not None:
+                judged = _Fires.of(circuit, unseen[0], rows.target.standardise(unseen[1]), np.ones(len(unseen[1])))
+            elif task.n_validation and len(some.index) == len(rows.distinct.index):
+                judged = seen.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
+            circuit = self._refitted(circuit, seen, judged, rows.target)
         circuit = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
         points = _points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
@@ -348,25 +383,47 @@ class PaperDLNRegressor(CircuitRegressor):
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
         return Task(data, validation, n_validation, architecture, self._plan(stops_early=stops_early), (seed,))
 
-    def _refitted(
-        self,
-        circuit: Circuit,
-        values: Sequence[Values],
-        y: npt.NDArray[np.float64],
-        weight: npt.NDArray[np.float64],
-        target: Target,
-    ) -> Circuit:
-        """Return the circuit with weights solved for on all rows, with a penalty chosen on folds."""
-        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(y))
-        standard = target.standardise(y)
-        penalty = cross_validated_penalty(fires, standard, weight)
-        intercept, weights = solve_weights(fires, standard, weight, penalty, loss=self.loss, quantile=self.quantile)
+    def _refitted(self, circuit: Circuit, seen: _Fires, judged: _Fires | None, target: Target) -> Circuit:
+        """Return the circuit with weights solved for on all rows, and no more rules than are wanted.
+
+        Rules are chosen to imitate the predictions of all of them, and their weights too, where these are means; for
+        medians and quantiles, which have no least squares, weights are solved for by the target.
+        """
+        intercept, weights = self._solved(seen)
+        kept = list(range(len(seen.fires)))
+        most = len(kept) if self.max_rules is None else self.max_rules
+        finds_fewer = self.rule_tolerance > 0 and judged is not None and self.loss == "squared_error"
+        if kept and (finds_fewer or most < len(kept)):
+            predictions = intercept + weights @ seen.fires
+            imitation = Imitation(seen.fires, predictions, seen.weight)
+            if finds_fewer and judged is not None:
+                most = self._fewest(imitation, seen.without(judged), judged, most)
+            kept = imitation.rules(most)
+            goal = predictions if self.loss == "squared_error" else seen.goal
+            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=goal))
         return _reweighted(
             circuit,
-            range(len(circuit.rules)),
+            kept,
             target.mean + target.spread * intercept,
             [target.spread * one for one in weights.tolist()],
         )
+
+    def _fewest(self, imitation: Imitation, seen: _Fires, judged: _Fires, most: int) -> int:
+        """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
+        intercept, weights = self._solved(seen)
+        predictions = intercept + weights @ seen.fires
+        bearable = (1.0 + self.rule_tolerance) * judged.error(intercept, weights)
+        for size in (size for size in TRIED_SIZES if size < min(most, len(seen.fires))):
+            kept = imitation.rules(size)
+            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=predictions))
+            if replace(judged, fires=judged.fires[kept]).error(intercept, weights) <= bearable:
+                return size
+        return most
+
+    def _solved(self, rows: _Fires) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the rules' weights, with a penalty chosen on folds."""
+        penalty = cross_validated_penalty(rows.fires, rows.goal, rows.weight)
+        return solve_weights(rows.fires, rows.goal, rows.weight, penalty, loss=self.loss, quantile=self.quantile)
 
     def _architecture(self) -> Architecture:
         return Architecture(
@@ -379,11 +436,15 @@ class PaperDLNRegressor(CircuitRegressor):
         )
 
     def _plan(self, *, stops_early: bool) -> Plan:
+        decay = self.temperature_decay
+        if decay is None:
+            ratio = min(1.0, self.min_temperature / self.temperature)
+            decay = ratio ** (1.0 / max(1.0, COOLING_SHARE * self.max_epochs))
         return Plan(
             straight_through=self.straight_through,
             phases=self.phases,
             temperature=self.temperature,
-            temperature_decay=self.temperature_decay,
+            temperature_decay=decay,
             min_temperature=self.min_temperature,
             sum_link_threshold=self.sum_link_threshold,
             gradient_factor=self.gradient_factor,
@@ -394,7 +455,44 @@ class PaperDLNRegressor(CircuitRegressor):
             batch_size=self.batch_size,
             max_epochs=self.max_epochs,
             patience=self.n_iter_no_change if stops_early else None,
+            sum_link_rate=self.sum_link_rate,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fires:
+    """On which rows rules fire, ``(n_rules, n)``, what is to be predicted there, standardised, and rows' weights."""
+
+    fires: npt.NDArray[np.bool_]
+    goal: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    places: npt.NDArray[np.intp] | None = None
+    """Which of the training rows these are, if they are some of them."""
+
+    @classmethod
+    def of(
+        cls,
+        circuit: Circuit,
+        values: Sequence[Values],
+        goal: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.float64],
+    ) -> _Fires:
+        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(goal))
+        return cls(fires, goal, weight)
+
+    def at(self, places: npt.NDArray[np.intp]) -> _Fires:
+        """Return some of the rows."""
+        return _Fires(self.fires[:, places], self.goal[places], self.weight[places], places)
+
+    def without(self, others: _Fires) -> _Fires:
+        """Return the rows that are not among the others."""
+        if others.places is None:
+            return self
+        return self.at(np.setdiff1d(np.arange(len(self.goal)), others.places))
+
+    def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
+        """Return the mean squared error of a sum of the rules."""
+        return float(np.average((self.goal - intercept - weights @ self.fires) ** 2, weights=self.weight))
 
 
 def _facts(task: Task) -> dict[str, Any]:

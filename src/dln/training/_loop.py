@@ -56,6 +56,8 @@ class Plan:
     max_epochs: int
     patience: int | None
     """Epochs without a better validation loss before training ends, or None to train to the end."""
+    sum_link_rate: float = 1.0
+    """What the learning rate is multiplied by for the links of the sum."""
 
     def settings(self) -> kernels.Settings:
         """Return what the kernels need to know."""
@@ -237,10 +239,9 @@ class _Trainer:
     def _rates(self, epoch: int, rate: float) -> npt.NDArray[np.float64]:
         """Return a learning rate for every parameter group; 0 for those that a phase leaves alone."""
         names = list(self.network.parameters.groups())
-        if self.plan.phases == "unified":
-            return np.full(len(names), rate)
-        trained = _FUNCTIONS if epoch % 2 == 0 else _LINKS
-        return np.array([rate if name in trained else 0.0 for name in names])
+        trained = names if self.plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS
+        shares = {"sum_logits": self.plan.sum_link_rate}
+        return np.array([rate * shares.get(name, 1.0) if name in trained else 0.0 for name in names])
 
     def _training_loss(self, temperature: float) -> float:
         return self._loss(self.data if self.rows is None else take(self.data, self.rows), temperature)
