@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3, make_sparse_uncorrelated
 
-from dln.bench import datasets
+from dln_bench import datasets
 
 #: Data that the defaults were not chosen on: made, or bundled with scikit-learn.
 HELD_OUT: dict[str, Callable[[], tuple[Any, Any]]] = {

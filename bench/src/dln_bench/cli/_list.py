@@ -1,0 +1,50 @@
+"""``dln-bench list``: datasets and models."""
+
+from __future__ import annotations
+
+from dln.cli import _options
+
+
+def list_all(*, as_json: _options.Json = False) -> None:
+    """List the datasets, with rows, columns and licence, and the models."""
+    from rich.table import Table
+
+    from dln.cli._terminal import print_json, show, thousands
+    from dln_bench import datasets as library
+    from dln_bench._cuts import cut_of
+    from dln_bench._names import ABLATIONS, MODELS
+
+    known = {name: library.facts(name) for name in library.names()}
+    if as_json:
+        print_json(
+            {
+                "datasets": [
+                    {
+                        "name": name,
+                        "title": fact.title,
+                        "rows": fact.expected_rows,
+                        "numbers": len(fact.continuous),
+                        "categories": len(fact.categorical),
+                        "target": fact.target,
+                        "origin": fact.origin,
+                        "licence": fact.licence,
+                    }
+                    for name, fact in known.items()
+                ],
+                "models": [{"name": name, "title": title} for name, title in MODELS.items()],
+                "ablations": [{"name": name, "title": title} for name, title in ABLATIONS.items()],
+            }
+        )
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("dataset", "rows", "numbers", "categories", "target", "licence", "origin"):
+        table.add_column(heading, justify="right" if heading in {"rows", "numbers", "categories"} else "left")
+    for name, fact in known.items():
+        counts = (thousands(fact.expected_rows), str(len(fact.continuous)), str(len(fact.categorical)))
+        table.add_row(name, *counts, fact.target, fact.licence, fact.origin)
+    models = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("model", "title", "what is cut unless --full"):
+        models.add_column(heading)
+    for name, title in (*MODELS.items(), *ABLATIONS.items()):
+        models.add_row(name, title, str(cut_of(name, "cut")) or "nothing")
+    show(table, "", models)
