@@ -11,6 +11,8 @@ import pytest
 from bench_command import run
 from bench_tables import write_tables
 from dln_bench import _unit
+from dln_bench._names import GROUPS, TITLES
+from dln_bench._protocol import Report
 from dln_bench._results import read_results
 
 QUICK = ("run", "--quick")
@@ -50,14 +52,14 @@ def test_a_quick_run_that_is_killed_goes_on_and_ends_the_same(tmp_path):
     assert lines(killed) == lines(whole)
 
 
-def test_a_run_tells_its_cuts_its_units_and_what_is_next(tmp_path):
+def test_a_run_tells_its_units_and_what_is_next(tmp_path):
     """Where nobody looks, a line is printed per unit, on standard error; the next step is on standard output."""
     out = tmp_path / "out"
     result = run(*QUICK, "--models", "linear,tree", "--out", str(out))
     assert result.exit_code == 0
     assert "6 units of work: 3 datasets, 2 models" in result.stderr
-    assert "tree    search on at most 200 rows" in result.stderr
-    assert re.search(r"6/6  mpg         tree    seed 0  R²  0\.\d+ +[\d.]+K? OPs +[\d.]+ s", result.stderr)
+    line = r"6/6  mpg         tree    seed 0    2 trials  R²  0\.\d+ +[\d.]+K? OPs +\d+ conditions +[\d.]+ s"
+    assert re.search(line, result.stderr)
     assert re.search(r"about \d+ s left", result.stderr)
     assert result.stdout == f"6 results in {out}. What to do next:\n  dln-bench report {out}\n"
 
@@ -72,6 +74,27 @@ def test_quiet_and_json(tmp_path):
     assert result.stderr == ""
 
 
+def test_what_a_quick_run_does_badly_is_told(tmp_path):
+    """Settings that are for speed alone are named, and so is a limit of time."""
+    arguments = ("--models", "dln-paper", "--datasets", "yacht", "--minutes", "1", "--out", str(tmp_path / "o"))
+    result = run(*QUICK, *arguments)
+    assert "dln-paper  max_epochs=20" in result.stderr
+    assert "A search begins no trial after 1 minutes" in result.stderr
+
+
+def test_seeds_trials_and_groups_can_be_chosen(tmp_path):
+    """Single seeds, several budgets, and names that stand for several datasets or models."""
+    arguments = ("--models", "ridge,defaults", "--datasets", "small", "--seeds", "3,4", "--trials", "1,2")
+    works = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dln_bench._protocol.run", lambda *_, **settings: works.append(settings) or Report((), ()))
+        assert run(*QUICK, *arguments, "--out", str(tmp_path / "o")).exit_code == 0
+    (asked,) = works
+    assert (asked["seeds"], asked["trials"]) == ([3, 4], [1, 2])
+    assert asked["datasets"] == ["yacht", "estate", "mpg"]
+    assert asked["models"] == ["ridge", *GROUPS["defaults"]]
+
+
 def test_ablations_are_named_together(tmp_path):
     """The name 'ablations' stands for all of them."""
     result = run(*QUICK, "--models", "linear,ablations", "--datasets", "yacht", "--out", str(tmp_path / "o"))
@@ -81,19 +104,19 @@ def test_ablations_are_named_together(tmp_path):
 
 def test_a_failed_unit_is_told_at_the_end(tmp_path, monkeypatch):
     """Other units go on; the exit code is 1; dataset, model, seed and reason are told."""
-    real = _unit.run_unit
+    real = _unit.run_work
 
-    def failing(unit, *arguments):
-        if unit.dataset == "mpg":
+    def failing(work, *arguments):
+        if work.dataset == "mpg":
             message = "the disk is on fire"
             raise RuntimeError(message)
-        return real(unit, *arguments)
+        return real(work, *arguments)
 
-    monkeypatch.setattr(_unit, "run_unit", failing)
+    monkeypatch.setattr(_unit, "run_work", failing)
     out = tmp_path / "out"
     result = run(*QUICK, "--models", "linear", "--out", str(out))
     assert result.exit_code == 1
-    assert result.stderr.endswith("failed: mpg, linear, seed 0, 2 trials: RuntimeError: the disk is on fire\n")
+    assert result.stderr.endswith("failed: mpg, linear, seed 0: RuntimeError: the disk is on fire\n")
     assert len(lines(out)) == 2
     result = run(*QUICK, "--models", "linear", "--out", str(out), "--json")
     (failure,) = json.loads(result.stdout)["failures"]
@@ -106,7 +129,7 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_unit, "run_unit", interrupted)
+    monkeypatch.setattr(_unit, "run_work", interrupted)
     result = run(*QUICK, "--models", "linear", "--out", str(tmp_path / "out"))
     assert result.exit_code == 130
     assert result.stderr.endswith(
@@ -115,29 +138,33 @@ def test_ctrl_c_says_that_nothing_is_lost(tmp_path, monkeypatch):
 
 
 def test_list_shows_datasets_and_models():
-    """Names, rows, licences and cuts are listed, for people and for machines."""
+    """Names, rows, licences and groups are listed, for people and for machines."""
     result = run("list")
     assert result.exit_code == 0
     assert re.search(r"^mpg +62 +2 +1 +price +none +made$", result.stdout, re.MULTILINE)
-    assert re.search(r"^linear +Linear +nothing$", result.stdout, re.MULTILINE)
+    assert re.search(r"^linear +Linear +no$", result.stdout, re.MULTILINE)
     assert "Two phases" in result.stdout
     listed = json.loads(run("list", "--json").stdout)
     assert [dataset["name"] for dataset in listed["datasets"]] == ["yacht", "estate", "mpg"]
-    assert len(listed["models"]) == 13
-    assert len(listed["ablations"]) == 7
+    assert len(listed["models"]) == len(TITLES)
+    assert len(listed["groups"]["ablations"]) == 7
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--quick", "--full"), "--quick and --full exclude each other: give one of them"),
+        (("--trials", "few"), "--trials must be whole numbers like 32,64,128, got 'few'"),
+        (("--seeds", "a-b"), "--seeds must be a number like 3, or seeds like 3,4 or 10-12, got 'a-b'"),
         (("--datasets", "yatch"), "there is no dataset 'yatch'; did you mean 'yacht'?"),
         (("--models", "forrest"), "there is no model 'forrest'; did you mean 'forest'?"),
         (("--quick", "--out", "a file"), "--out must be a folder, but 'a file' is a file: give another name"),
         (("--quick", "--out", "a file/out"), "--out must be a folder, got 'a file/out': Not a directory"),
-        (("--quick", "--out", "full"), "'full' holds the results of a run with the budget 'full', and this one has …"),
+        (
+            ("--quick", "--out", "full"),
+            "'full' holds the results of a real run, and this is a …",
+        ),
         (("--quick", "--out", "damaged"), "damaged/results.jsonl, line 1: …"),
-        (("--seeds", "0"), "invalid value for '--seeds': …"),
+        (("--seeds", "0"), "seeds must be at least 0, got none"),
         (("--quick", "--ray", "127.0.0.1:9"), "there is no Ray cluster at '127.0.0.1:9': start one with …"),
     ],
 )
@@ -146,7 +173,7 @@ def test_mistakes_get_one_sentence(arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a file").write_text("")
     (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "run.json").write_text('{"budget": "full"}')
+    (tmp_path / "full" / "run.json").write_text('{"quick": false}')
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "results.jsonl").write_text("?\n")
     result = run("run", "--models", "linear", *arguments, "--quiet")
@@ -164,27 +191,9 @@ def test_being_offline_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.delenv("DLN_DATA_HOME")
     monkeypatch.setenv("DLN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("DLN_DATA_URL", "http://127.0.0.1:9/nothing")
-    monkeypatch.setattr("dln_bench._download.TRIES", 1)
-    result = run(*QUICK, "--out", str(tmp_path / "out"))
+    monkeypatch.setattr("dln_bench._download.RETRIES", 0)
+    result = run(*QUICK, "--out", str(tmp_path / "out"), "--quiet")
     assert result.exit_code == 2
     assert re.fullmatch(
         r"dln-bench: yacht could not be downloaded from .*set DLN_DATA_HOME to a folder.*\n", result.stderr
     )
-
-
-@pytest.mark.parametrize(
-    ("package", "models", "feature"),
-    [("torch", "mlp", "the model 'mlp'"), ("optuna", "linear", "dln bench")],
-)
-def test_what_is_not_installed_is_told_first(package, models, feature, tmp_path, monkeypatch):
-    """A model whose library is missing is told before any unit runs."""
-    import importlib.util
-
-    real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == package else real(name, *more))
-    result = run(*QUICK, "--models", models, "--out", str(tmp_path / "out"))
-    assert result.exit_code == 2
-    assert result.stderr == (
-        f"dln-bench: {feature} needs the package {package!r}, which is not installed: pip install 'dln[bench]'\n"
-    )
-    assert not (tmp_path / "out").exists()

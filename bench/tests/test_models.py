@@ -12,12 +12,12 @@ from sklearn.datasets import make_friedman1
 from bench_tables import SHARED, write_tables
 from dln import PaperDLNRegressor, operations
 from dln.tune import Context
-from dln_bench import datasets
-from dln_bench._cuts import CUTS, ORDER, QUICK, cut_of
-from dln_bench._names import ABLATIONS, DATASETS, MODELS
-from dln_bench.models._baselines import CHANGES, find, inner_params, own_params
+from dln_bench import _quick, datasets
+from dln_bench._names import ABLATIONS, DATASETS, GROUPS, MODELS, ORDER, SEARCHED, TITLES
 from dln_bench.models._mlp import TorchMLP
+from dln_bench.models._models import CHANGES, OURS, find, inner_params, own_params
 from dln_bench.models._preparation import Clip, prepared
+from dln_bench.models._size import conditions
 from models import SMALL as SMALL_PAGE
 
 PAPER_OPS = SHARED.parent / "paper" / "ops.csv"
@@ -29,6 +29,7 @@ SMALL = {
     "forest": {"n_estimators": 3},
     "adaboost": {"n_estimators": 3},
     "lightgbm": {"n_estimators": 3, "min_child_samples": 3},
+    "lightgbm-default": {"n_estimators": 3, "min_child_samples": 3},
     **{name: {"max_epochs": 2, "hidden_layer_sizes": (8, 4)} for name in ["dln-paper", *ABLATIONS]},
     "dln": {key: value for key, value in SMALL_PAGE.items() if key not in {"random_state", "n_jobs"}},
 }
@@ -53,11 +54,14 @@ def made(name, facts, seed=0):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_model_fits_predicts_and_is_counted(name, table):
-    """Every model learns a table with categories, predicts numbers, and has its operations counted."""
+    """Every model learns a table with categories, predicts numbers, and has its operations or conditions counted."""
     X, y, facts = table
     model = made(name, facts).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
-    assert operations(model).total > 0
+    if name in {"figs-100", "rulefit-100"}:
+        assert conditions(model) > 0
+    else:
+        assert operations(model).total > 0
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -94,31 +98,32 @@ def test_ablations_hold_what_they_change():
 
 
 def test_every_name_has_a_place():
-    """Models and ablations are in the order of runs, and cuts name nothing else."""
-    assert sorted(ORDER) == sorted(NAMES)
-    assert set(CUTS) <= set(NAMES)
-    assert set(QUICK) == set(NAMES)
+    """Every model is in the order of runs, is searched for if it is said to be, and groups name nothing else."""
+    assert sorted(ORDER) == sorted(TITLES)
+    assert {name for name in TITLES if find(name).space is not None} == SEARCHED
+    assert {name for members in GROUPS.values() for name in members} <= set(TITLES)
     assert len(DATASETS) == 15
 
 
-def test_a_full_run_cuts_nothing():
-    """Without cuts nothing is told of any; with them, only what they change for a unit."""
-    for name in NAMES:
-        assert cut_of(name, "full").told(1000, 10**6) is None
-    assert cut_of("linear", "cut").told(16, 10**6) is None
-    assert cut_of("svr", "cut").told(16, 100) is None
-    assert cut_of("svr", "cut").told(16, 9000) == f"search on {CUTS['svr'].max_rows} of 9000 rows"
-    assert cut_of("dln", "cut").told(16, 100) == "no search, the defaults"
-
-
-@pytest.mark.parametrize("name", ["tree", "svr", "dln-paper", "lightgbm"])
-def test_cuts_are_parameters_of_their_models(name, table):
-    """What a cut sets, the model has."""
+@pytest.mark.parametrize("name", ["tree", "mlp", "dln-paper", "dln", "dln-no-networks", "ebm"])
+def test_quick_settings_are_parameters_of_their_models(name, table):
+    """What a quick run sets, the model has, and it does not undo what the model is named for."""
     _, _, facts = table
-    for budget in ("cut", "quick"):
-        cut = cut_of(name, budget)
-        settings = inner_params(name, {**cut.search, **cut.final})
-        assert settings.items() <= find(name).make(facts, 0).set_params(**settings).get_params().items()
+    settings = inner_params(name, _quick.settings(name))
+    assert settings.items() <= find(name).make(facts, 0).set_params(**settings).get_params().items()
+    assert not set(_quick.settings(name)).intersection(OURS.get(name, {}))
+
+
+def test_conditions_are_comparisons(table):
+    """A tree has its splits, a forest those of its trees, and a linear model none."""
+    X, y, facts = table
+    tree = find("cart-20").make(facts, 0).fit(X, y)
+    assert conditions(tree) == tree[-1].tree_.n_leaves - 1 <= 20
+    assert conditions(made("linear", facts).fit(X, y)) is None
+    assert conditions(made("svr", facts).fit(X, y)) is None
+    forest = made("forest", facts).fit(X, y)
+    assert conditions(forest) == sum(int((each.tree_.feature >= 0).sum()) for each in forest[-1].estimators_)
+    assert conditions(made("dln", facts).fit(X, y)) <= 100
 
 
 def test_parameters_are_told_by_the_models_own_names():

@@ -10,14 +10,14 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from bench_tables import write_tables
 from dln import FitInterruptedWarning
 from dln_bench import _unit
-from dln_bench._lock import Lock
-from dln_bench._protocol import RunError, Waiting, run, units_of
-from dln_bench._results import RESULTS, Result, ResultFileError, Unit, append_result, read_results
-from dln_bench._workers import Done, Trial
+from dln_bench._protocol import Done, RunError, Trial, Waiting, run, works_of
+from dln_bench._results import RESULTS, Result, ResultFileError, Unit, append_results, read_results
+from dln_bench._unit import Limits, Work
 from dln_bench.datasets import DatasetError
 
 RESULT = Result(
@@ -44,6 +44,16 @@ RESULT = Result(
 )
 
 
+#: Small, silent, and quick to notice that a machine is gone.
+RAY = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "3",
+}
+
+
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     """Set the folder of datasets to one of made tables."""
@@ -54,8 +64,8 @@ def data(tmp_path, monkeypatch):
 
 def small(out, **changes):
     """Run a few units that take no time."""
-    settings = {"datasets": ["yacht", "mpg"], "models": ["linear", "tree"], "seeds": 1, "trials": 2, "budget": "quick"}
-    return run(out, **(settings | changes))
+    settings = {"datasets": ["yacht", "mpg"], "models": ["linear", "tree"], "seeds": [0], "trials": [2]}
+    return run(out, **({"limits": Limits(quick=True)} | settings | changes))
 
 
 def told(results):
@@ -73,8 +83,8 @@ def told(results):
 
 def test_results_are_read_as_they_were_written(tmp_path):
     """A result comes back as it was, from a file or from its folder."""
-    append_result(tmp_path, RESULT)
-    append_result(tmp_path / RESULTS, replace(RESULT, seed=1))
+    append_results(tmp_path, [RESULT])
+    append_results(tmp_path / RESULTS, [replace(RESULT, seed=1)])
     assert read_results([tmp_path]) == [RESULT, replace(RESULT, seed=1)]
     assert read_results([tmp_path / RESULTS]) == read_results([tmp_path])
 
@@ -83,7 +93,7 @@ def test_later_lines_win(tmp_path):
     """Files are merged by unit, and the last line of a unit counts."""
     for number, r2 in enumerate((0.1, 0.2)):
         (tmp_path / str(number)).mkdir()
-        append_result(tmp_path / str(number), replace(RESULT, r2=r2))
+        append_results(tmp_path / str(number), [replace(RESULT, r2=r2)])
     assert [result.r2 for result in read_results([tmp_path / "0", tmp_path / "1"])] == [0.2]
     assert [result.r2 for result in read_results([tmp_path / "1", tmp_path / "0"])] == [0.1]
 
@@ -91,18 +101,18 @@ def test_later_lines_win(tmp_path):
 @pytest.mark.parametrize("torn", [b'{"dataset": "ya', b"{", b'{"dataset":"yacht","model":"tree"}'])
 def test_a_torn_last_line_is_left_out_and_mended(tmp_path, torn):
     """What a killed process had begun to write is ignored, and removed by the next result."""
-    append_result(tmp_path, RESULT)
+    append_results(tmp_path, [RESULT])
     with (tmp_path / RESULTS).open("ab") as file:
         file.write(torn)
     assert read_results([tmp_path]) == [RESULT]
-    append_result(tmp_path, replace(RESULT, seed=1))
+    append_results(tmp_path, [replace(RESULT, seed=1)])
     assert len(read_results([tmp_path])) == 2
     assert torn not in (tmp_path / RESULTS).read_bytes().splitlines()
 
 
 def test_a_damaged_line_is_told_with_its_place(tmp_path):
     """A whole line that is no result is an error, not silence."""
-    append_result(tmp_path, RESULT)
+    append_results(tmp_path, [RESULT])
     with (tmp_path / RESULTS).open("ab") as file:
         file.write(b'{"dataset": "yacht"}\n')
     with pytest.raises(ResultFileError, match=r"results\.jsonl, line 2: .*missing required field"):
@@ -116,15 +126,37 @@ def test_a_folder_without_results_has_none(tmp_path):
         read_results([tmp_path / "no.jsonl"])
 
 
+def test_lines_of_the_earlier_harness_are_read(tmp_path):
+    """Results of benchmarks/accuracy.py are those of models without a search, under the names that they have here."""
+    lines = [
+        {"dataset": "yacht", "model": "lightgbm", "seed": 0, "r2": 0.9, "seconds": 0.5, "paper_ops": 3},
+        {"dataset": "yacht", "model": "forest", "seed": 0, "r2": 0.8, "seconds": 0.5},
+        {"dataset": "yacht", "model": "no-networks", "seed": 1, "r2": 0.9, "seconds": 2.0, "conditions": 90,
+         "pruned": {"20": 0.5}},
+    ]  # fmt: skip
+    (tmp_path / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    read = read_results([tmp_path / "old.jsonl"])
+    assert [(one.model, one.trials, one.ops, one.conditions) for one in read] == [
+        ("lightgbm-default", 0, 3, None),
+        ("forest-default", 0, None, None),
+        ("dln-no-networks", 0, None, 90),
+    ]
+    assert [one.seconds for one in read] == [0.5, 0.5, 2.0]
+
+
 # --- units ------------------------------------------------------------------------------------------------------------
 
 
-def test_units_come_seed_by_seed_cheap_and_small_first():
-    """An interrupted run has something of everything."""
-    units = units_of(["mpg", "yacht"], ["tree", "linear", "tree"], seeds=2, trials=5)
-    assert units == [
-        Unit(dataset, model, seed, 5) for seed in (0, 1) for model in ("linear", "tree") for dataset in ("yacht", "mpg")
+def test_work_comes_seed_by_seed_cheap_and_small_first():
+    """An interrupted run has something of everything; a model that is not searched for has no budget."""
+    works = works_of(["mpg", "yacht"], ["tree", "linear", "tree"], seeds=[0, 3], trials=[5, 2])
+    assert works == [
+        Work(dataset, model, seed, budgets)
+        for seed in (0, 3)
+        for model, budgets in (("linear", (0,)), ("tree", (2, 5)))
+        for dataset in ("yacht", "mpg")
     ]
+    assert works[2].units == (Unit("yacht", "tree", 0, 2), Unit("yacht", "tree", 0, 5))
 
 
 def test_what_is_asked_for_is_checked_before_anything_runs(tmp_path):
@@ -136,9 +168,9 @@ def test_what_is_asked_for_is_checked_before_anything_runs(tmp_path):
         small(out, models=["zzz"])
     with pytest.raises(DatasetError, match="there is no dataset 'yatch'; did you mean 'yacht'"):
         small(out, datasets=["yatch"])
-    for name in ("seeds", "trials", "jobs"):
-        with pytest.raises(RunError, match=f"{name} must be at least 1, got 0"):
-            small(out, **{name: 0})
+    for name, wrong, least in (("seeds", [-1], 0), ("trials", [0], 1), ("jobs", 0, 1)):
+        with pytest.raises(RunError, match=f"{name} must be at least {least}, got {least - 1}"):
+            small(out, **{name: wrong})
     assert not out.exists()
 
 
@@ -157,10 +189,14 @@ def test_every_unit_is_run_once(tmp_path):
 
 
 def test_a_result_tells_what_came_out(tmp_path):
-    """Scores in the target's unit, operations, parameters, budgets and cuts are in the line."""
+    """Scores in the target's unit, operations, conditions, parameters, budgets, cuts and origin are in the line."""
     (result,) = small(tmp_path / "out", datasets=["mpg"], models=["dln-paper"]).results
     assert (result.folds, result.train_rows, result.search_rows, result.run_trials) == (4, 46, 46, 2)
-    assert result.cut == "search with max_epochs=5; tested with max_epochs=20"
+    assert result.cut == "max_epochs=20"
+    assert result.params["max_epochs"] == 20  # what is searched is what is tested
+    assert result.commit
+    assert "cores" in result.machine
+    assert result.conditions > 0
     assert result.rules is not None
     assert result.ops > result.select_ops > 0
     assert result.rmse >= result.mae > 0
@@ -169,49 +205,75 @@ def test_a_result_tells_what_came_out(tmp_path):
     assert json.loads((tmp_path / "out" / RESULTS).read_text())["dataset"] == "mpg"
 
 
-def test_linear_regression_has_nothing_to_search_for(tmp_path):
-    """Its error is cross-validated once, whatever the trials."""
-    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["linear"], trials=7).results
-    assert (result.run_trials, result.params, result.cut) == (1, {}, None)
-    assert result.cv_mse > 0
+def test_a_model_without_a_space_is_fitted_as_it_is(tmp_path):
+    """It has no trials, whatever the budgets, and one result."""
+    report = small(tmp_path / "out", datasets=["mpg"], models=["linear", "figs-20"], trials=[2, 7])
+    for result in report.results:
+        assert (result.trials, result.run_trials, result.folds, result.params, result.cut) == (0, 0, 0, {}, None)
+        assert result.cv_mse is None
+    assert [result.model for result in report.results] == ["linear", "figs-20"]
 
 
-def test_a_model_that_is_not_searched_for_is_tested_with_its_defaults(tmp_path, monkeypatch):
-    """Where the cut says so, no search is run, and the result says so."""
-    from dln_bench import _cuts
+def test_our_model_tells_how_it_reads(tmp_path):
+    """Conditions, the longest rule, rules that fire, coverage, and the same model at smaller sizes."""
+    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["dln"]).results
+    assert result.conditions <= 100
+    assert result.longest <= 6
+    assert 0 <= result.fired <= result.rules
+    assert 0 <= result.covered_90 <= 1
+    assert set(result.pruned) <= {"20", "50"}
 
-    monkeypatch.setitem(_cuts.CUTS, "tree", _cuts.Cut(max_trials=0))
-    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["tree"], budget="cut").results
-    assert (result.cv_mse, result.folds, result.search_rows, result.run_trials) == (None, 0, 0, 0)
-    assert result.cut == "no search, the defaults"
+
+def test_a_search_ends_with_its_time_and_says_so(tmp_path):
+    """No trial is begun after the seconds; the result tells how many of how many there were, also when gone on with."""
+    limits = Limits(seconds=1e-6, quick=True)
+    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["tree"], trials=[9], limits=limits).results
+    assert result.run_trials == 1
+    assert result.cut.startswith("1 of 9 trials, in ")
+    (tmp_path / "out" / RESULTS).unlink()
+    (again,) = small(tmp_path / "out", datasets=["mpg"], models=["tree"], trials=[9], limits=limits).results
+    assert again.run_trials == 1
+
+
+def test_one_search_answers_for_all_budgets(tmp_path):
+    """Budgets that are asked for together come out as they do alone, of one study, with one fit where they agree."""
+    alone = {}
+    for trials in (2, 5):
+        alone |= told(small(tmp_path / f"alone{trials}", models=["tree"], trials=[trials]).results)
+    together = small(tmp_path / "together", models=["tree"], trials=[2, 5]).results
+    assert told(together) == alone
+    assert all(
+        one.search_seconds <= other.search_seconds for one, other in zip(together[::2], together[1::2], strict=True)
+    )
+    assert len(list((tmp_path / "together" / "studies").glob("*.log"))) == 2
 
 
 def test_a_larger_budget_goes_on_from_the_smaller(tmp_path):
     """Trials of both budgets are shared, and each comes out as if it were alone, in any order."""
     alone = {}
     for trials in (2, 5):
-        alone |= told(small(tmp_path / f"alone{trials}", models=["tree"], trials=trials).results)
+        alone |= told(small(tmp_path / f"alone{trials}", models=["tree"], trials=[trials]).results)
     for order in ((2, 5), (5, 2)):
         out = tmp_path / "-".join(map(str, order))
         for trials in order:
-            small(out, models=["tree"], trials=trials)
+            small(out, models=["tree"], trials=[trials])
         assert told(read_results([out])) == alone
         assert len(list((out / "studies").glob("*.log"))) == 2
 
 
 def test_a_failed_unit_is_told_and_the_others_go_on(tmp_path, monkeypatch):
     """A unit that raises leaves no line, is told with its reason, and is run again by the next run."""
-    real = _unit.run_unit
+    real = _unit.run_work
 
-    def failing(unit, *arguments):
-        if unit.model == "tree" and unit.dataset == "yacht":
+    def failing(work, *arguments):
+        if work.model == "tree" and work.dataset == "yacht":
             message = "no such\nluck"
             raise ValueError(message)
-        return real(unit, *arguments)
+        return real(work, *arguments)
 
-    monkeypatch.setattr(_unit, "run_unit", failing)
+    monkeypatch.setattr(_unit, "run_work", failing)
     report = small(tmp_path / "out")
-    assert [failure.unit for failure in report.failures] == [Unit("yacht", "tree", 0, 2)]
+    assert [failure.work for failure in report.failures] == [Work("yacht", "tree", 0, (2,))]
     assert report.failures[0].error == "ValueError: no such luck"
     assert len(report.results) == 3
     monkeypatch.undo()
@@ -245,11 +307,13 @@ def test_an_interrupted_fit_is_no_result(tmp_path, monkeypatch):
     assert read_results([tmp_path / "out"]) == []
 
 
-def test_budgets_do_not_mix_in_a_folder(tmp_path):
-    """Results that were cut and results that were not are kept apart."""
+def test_quick_results_do_not_mix_with_real_ones(tmp_path):
+    """A folder holds results of one kind."""
     small(tmp_path / "out", models=["linear"])
-    with pytest.raises(RunError, match=r"holds the results of a run with the budget 'quick', and this one has 'full'"):
-        small(tmp_path / "out", models=["linear"], budget="full")
+    with pytest.raises(
+        RunError, match=r"holds the results of a quick run, and this is a real run: give another folder"
+    ):
+        small(tmp_path / "out", models=["linear"], limits=Limits())
     (tmp_path / "out" / "run.json").write_text("?")
     with pytest.raises(RunError, match=r"run\.json is damaged"):
         small(tmp_path / "out", models=["linear"])
@@ -258,7 +322,7 @@ def test_budgets_do_not_mix_in_a_folder(tmp_path):
 def test_trials_are_told_as_they_end(tmp_path):
     """Who watches learns of every trial and the best so far."""
     events = []
-    small(tmp_path / "out", models=["tree"], datasets=["mpg"], trials=3, tell=events.append)
+    small(tmp_path / "out", models=["tree"], datasets=["mpg"], trials=[3], tell=events.append)
     trials = [event for event in events if isinstance(event, Trial)]
     assert [trial.done for trial in trials] == [1, 2, 3]
     best = [trial.best for trial in trials]
@@ -272,38 +336,36 @@ def test_trials_are_told_as_they_end(tmp_path):
 def test_processes_give_the_same_results(tmp_path):
     """Two processes come to what one does."""
     alone = small(tmp_path / "one")
-    events = []
-    together = small(tmp_path / "two", jobs=2, tell=events.append)
+    together = small(tmp_path / "two", jobs=2)
     assert told(together.results) == told(alone.results)
-    assert any(isinstance(event, Trial) for event in events)
     assert not multiprocessing.active_children()
 
 
-def test_a_process_that_dies_fails_its_unit_only(tmp_path):
-    """A worker that is killed is replaced; its unit is told as failed, the others are run."""
+def test_work_whose_process_is_killed_is_done_again(tmp_path):
+    """Workers that are killed are replaced, and nothing is missing in the end."""
+    from joblib.externals.loky import get_reusable_executor
+
     killed = []
 
     def kill(event):
-        if isinstance(event, Trial) and not killed:
-            killed.append(event.unit)
-            for child in multiprocessing.active_children():
-                os.kill(child.pid, signal.SIGKILL)
+        if isinstance(event, Done) and not killed:
+            killed.extend(get_reusable_executor(reuse=True)._processes)
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
 
-    report = small(tmp_path / "out", jobs=2, models=["tree"], datasets=["yacht", "mpg", "estate"], trials=30, tell=kill)
-    assert report.failures
-    assert {failure.error for failure in report.failures} <= {
-        "its process ended with signal 9 (is there enough memory?)"
-    }
-    assert len(report.failures) + len(report.results) == 3
-    assert len(small(tmp_path / "out", models=["tree"], datasets=["yacht", "mpg", "estate"], trials=30).results) == 3
+    settings = {"models": ["tree"], "datasets": ["yacht", "mpg", "estate"], "trials": [12]}
+    report = small(tmp_path / "out", jobs=2, tell=kill, **settings)
+    assert killed
+    assert not report.failures
+    assert told(report.results) == told(small(tmp_path / "alone", **settings).results)
 
 
 def test_a_unit_that_another_process_has_is_waited_for(tmp_path):
     """A claimed unit is left to its owner; when that is gone without a result, it is run here."""
     out = tmp_path / "out"
     (out / "studies").mkdir(parents=True)
-    claim = Lock(out / "studies" / ".yacht-linear-0.lock")
-    assert claim.acquire(wait=False)
+    claim = FileLock(out / "studies" / ".yacht-linear-0.lock")
+    claim.acquire(blocking=False)
     waits = threading.Event()
 
     def tell(event):
@@ -316,23 +378,13 @@ def test_a_unit_that_another_process_has_is_waited_for(tmp_path):
     assert len(report.results) == 2
 
 
-def test_a_lock_is_held_by_one(tmp_path):
-    """A second taker is refused until the first lets go."""
-    first, second = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
-    assert first.acquire(wait=False)
-    assert not second.acquire(wait=False)
-    first.release()
-    assert second.acquire(wait=False)
-    second.release()
-    second.release()  # nothing to let go
-
-
 SHARE = """
 import sys
 from dln_bench._protocol import run
+from dln_bench._unit import Limits
 
-report = run(sys.argv[1], datasets=["yacht", "mpg", "estate"], models=["linear", "ridge", "tree"], seeds=2, trials=3,
-             budget="quick")
+report = run(sys.argv[1], datasets=["yacht", "mpg", "estate"], models=["linear", "ridge", "tree"], seeds=[0, 1],
+             trials=[3], limits=Limits(quick=True))
 assert len(report.results) == 18 and not report.failures, report
 """
 
@@ -348,24 +400,33 @@ def test_processes_that_share_a_folder_do_no_unit_twice(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
-def test_a_ray_cluster_gives_the_same_results(tmp_path, monkeypatch):
-    """Two workers of a Ray cluster come to what this process does."""
+def test_a_ray_cluster_gives_the_same_results_also_when_a_worker_is_killed(tmp_path, monkeypatch):
+    """Two workers of a Ray cluster come to what this process does; work whose machine is lost is done by the other."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    alone = small(tmp_path / "alone", models=["tree"])
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    settings = {"models": ["tree"], "datasets": ["yacht", "mpg", "estate"], "trials": [12]}
+    alone = small(tmp_path / "alone", **settings)
+    for name, value in RAY.items():
+        monkeypatch.setenv(name, value)
     memory = {"object_store_memory": 80 * 2**20}
     own = signal.getsignal(signal.SIGTERM)
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **memory})
+    lost = []
+
+    def kill(event):
+        if isinstance(event, Done) and not lost:
+            lost.append(machines[0])
+            cluster.remove_node(machines[0], allow_graceful=False)
+
     try:
-        for _ in range(2):
-            cluster.add_node(num_cpus=1, **memory)
-        report = small(tmp_path / "ray", models=["tree"], ray=cluster.address)
+        machines = [cluster.add_node(num_cpus=1, **memory) for _ in range(2)]
+        report = small(tmp_path / "ray", ray=cluster.address, tell=kill, **settings)
         assert not ray.is_initialized()
     finally:
         ray.shutdown()
         cluster.shutdown()
         signal.signal(signal.SIGTERM, own)
+    assert lost
     assert not report.failures
     assert told(report.results) == told(alone.results)

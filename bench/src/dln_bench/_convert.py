@@ -10,8 +10,6 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from dln._errors import MissingExtraError
-
 if TYPE_CHECKING:
     from dln_bench._download import Source
 
@@ -23,11 +21,11 @@ BLANKS: Final = "whitespace"
 MISSING: Final = "?"
 
 
-def to_csv(name: str, source: Source, contents: list[bytes]) -> bytes:
+def to_csv(source: Source, contents: list[bytes]) -> bytes:
     """Return the CSV that is kept, from the files of a public home."""
     rows: list[Row] = [source.columns] if source.columns else []
     for number, content in enumerate(contents):
-        part = _workbook_rows(name, content) if source.workbook else _text_rows(content, source.separator)
+        part = _workbook_rows(content) if source.workbook else _text_rows(content, source.separator)
         if source.columns and part and _is_header(part[0]):
             part = part[1:]
         if source.rewritten:
@@ -44,16 +42,12 @@ def _text_rows(content: bytes, separator: str) -> list[Row]:
     return [["" if field == MISSING else field for field in split(line)] for line in lines if line]
 
 
-def _workbook_rows(name: str, content: bytes) -> list[Row]:
+def _workbook_rows(content: bytes) -> list[Row]:
     """Return the rows of a workbook's first sheet, without those and the columns that are empty."""
     import polars as pl
 
-    try:
-        # Cells as text would have 15 digits, as Excel shows them; as numbers they have all.
-        table = pl.read_excel(io.BytesIO(content), engine="calamine", infer_schema_length=None)
-    except ModuleNotFoundError:
-        feature = f"downloading {name}, which is a workbook at its home,"
-        raise MissingExtraError(feature, "bench", "fastexcel") from None
+    # Cells as text would have 15 digits, as Excel shows them; as numbers they have all.
+    table = pl.read_excel(io.BytesIO(content), engine="calamine", infer_schema_length=None)
     table = table.filter(~pl.all_horizontal(pl.all().is_null()))
     table = table.select(column for column in table.iter_columns() if column.null_count() < len(column))
     values = [_written([_cell(value) for value in column]) for column in table.iter_columns()]

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
+import logging
 import os
-import sys
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import pooch
+import requests
 
 from dln._atomic import write_atomically
-
-#: Called with the bytes that are there, and the bytes expected (0: not known).
-Progress: TypeAlias = Callable[[int, int], None]
 
 #: A mirror: the address of a folder that holds the files in their final form.
 MIRROR: Final = "DLN_DATA_URL"
 CACHE: Final = "DLN_CACHE"
 PUBLIC: Final = "https://raw.githubusercontent.com"
 
-#: Seconds that a server may be silent; tries for one file, and seconds before the second (then twice as many, …).
+#: Seconds that a server may be silent, and how often it is asked again.
 TIMEOUT: Final = 30.0
-TRIES: Final = 4
-PAUSE: Final = 0.5
-#: No file is nearly as long: a server that sends more sends something else.
-MAX_BYTES: Final = 50_000_000
-BLOCK: Final = 1 << 16
+RETRIES: Final = 3
 
 
 class DownloadError(OSError):
@@ -69,40 +61,23 @@ class Source:
 
 def cache_folder() -> Path:
     """Return the folder that downloads go to: ``DLN_CACHE``, or the platform's place for caches."""
-    if CACHE in os.environ:
-        return Path(os.environ[CACHE]).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", "~/AppData/Local")).expanduser() / "dln" / "cache"
-    if sys.platform == "darwin":
-        return Path("~/Library/Caches/dln").expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "dln"
+    return Path(os.environ[CACHE]).expanduser() if CACHE in os.environ else Path(pooch.os_cache("dln"))
 
 
-def fetch(
-    name: str,
-    source: Source | None,
-    file: Path,
-    sha256: str,
-    *,
-    mirror: str | None = None,
-    progress: Progress | None = None,
-    timeout: float = TIMEOUT,
-    pause: float = PAUSE,
-) -> None:
+def fetch(name: str, source: Source | None, file: Path, sha256: str, *, mirror: str | None = None) -> None:
     """Download a dataset to `file`: whole, in our form and with the right SHA-256, or an error and no file."""
     from dln_bench._convert import to_csv
 
     mirror = mirror or os.environ.get(MIRROR)
-    file.parent.mkdir(parents=True, exist_ok=True)
     if mirror:
         urls = [f"{mirror.rstrip('/')}/{urllib.parse.quote(file.name)}"]
-        data = _download(name, urls[0], file, progress, timeout, pause)
+        (data,) = _download(name, urls, file.name)
     elif source is None:
         message = f"{name} has no public home: set DLN_DATA_HOME to the folder that holds {file.name}"
         raise DownloadError(message)
     else:
         urls = source.urls
-        data = to_csv(name, source, [_download(name, url, file, progress, timeout, pause) for url in urls])
+        data = to_csv(source, _download(name, urls, file.name))
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
         message = (
@@ -110,70 +85,41 @@ def fetch(
             f"{sha256}); nothing was kept. Set DLN_DATA_HOME to a folder with the right {file.name}"
         )
         raise DownloadError(message)
+    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, data)
 
 
-def _download(name: str, url: str, file: Path, progress: Progress | None, timeout: float, pause: float) -> bytes:
-    """Return the bytes at an address. A dropped connection goes on where it was, also in another process.
-
-    What has come is kept in a file beside `file` until it is whole.
-    """
-    part = file.with_name(f".{file.name}.{hashlib.sha256(url.encode()).hexdigest()[:8]}.part")
-    reason = ""
-    for tried in range(TRIES):
-        if tried:
-            time.sleep(pause * 2 ** (tried - 1))
-        try:
-            _receive(url, part, progress, timeout)
-        except urllib.error.HTTPError as error:
-            reason = f"the server answered {error.code} {error.reason}"
-            if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-                part.unlink(missing_ok=True)  # the file has changed since: begin anew
-            elif error.code < http.client.INTERNAL_SERVER_ERROR and error.code != http.client.TOO_MANY_REQUESTS:
-                break  # asking again would not help
-        except TimeoutError:
-            reason = f"the server was silent for {timeout:g} seconds"
-        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
-            cause = getattr(error, "reason", error)
-            if isinstance(cause, TimeoutError):
-                reason = f"the server was silent for {timeout:g} seconds"
-            else:
-                reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
-        else:
-            data = part.read_bytes()
-            part.unlink()
-            return data
-    message = (
-        f"{name} could not be downloaded from {url}: {reason}. Check the network, or set DLN_DATA_HOME to a folder "
-        f"that holds {file.name}"
-    )
-    raise DownloadError(message)
+def _download(name: str, urls: list[str], file: str) -> list[bytes]:
+    """Return the bytes at some addresses."""
+    pooch.get_logger().setLevel(logging.WARNING)
+    with TemporaryDirectory() as folder:
+        names = [str(number) for number in range(len(urls))]
+        files = pooch.create(
+            folder,
+            base_url="",
+            registry=dict.fromkeys(names),  # the sum of what is made of them is checked
+            urls=dict(zip(names, urls, strict=True)),
+            retry_if_failed=RETRIES,
+        )
+        found = []
+        for each, url in zip(names, urls, strict=True):
+            try:
+                downloader = pooch.HTTPDownloader(timeout=TIMEOUT, headers={"User-Agent": "dln"})
+                found.append(Path(files.fetch(each, downloader=downloader)).read_bytes())
+            except (requests.RequestException, OSError, ValueError) as error:
+                message = (
+                    f"{name} could not be downloaded from {url}: {_reason(error)}. Check the network, or set "
+                    f"DLN_DATA_HOME to a folder that holds {file}"
+                )
+                raise DownloadError(message) from None
+        return found
 
 
-def _receive(url: str, part: Path, progress: Progress | None, timeout: float) -> None:
-    """Receive the rest of a file into `part`."""
-    if not url.startswith(("http://", "https://")):
-        message = f"the address must begin with http:// or https://, got {url!r}"
-        raise urllib.error.URLError(message)
-    there = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"User-Agent": "dln"})  # noqa: S310 (checked above)
-    if there:
-        request.add_header("Range", f"bytes={there}-")
-    with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 (checked above)
-        if answer.status != http.client.PARTIAL_CONTENT:
-            there = 0  # the server sends all of it, whatever was asked for
-        length = answer.headers.get("Content-Length")
-        expected = there + int(length) if length and length.isdigit() else 0
-        with part.open("ab" if there else "wb") as stream:
-            while block := answer.read(BLOCK):
-                stream.write(block)
-                there += len(block)
-                if there > MAX_BYTES:
-                    part.unlink()
-                    message = f"it is longer than {MAX_BYTES} bytes"
-                    raise http.client.HTTPException(message)
-                if progress is not None:
-                    progress(there, expected)
-    if expected and there < expected:
-        message = f"the connection ended after {there} of {expected} bytes"
-        raise http.client.HTTPException(message)
+def _reason(error: Exception) -> str:
+    if isinstance(error, requests.HTTPError):
+        return f"the server answered {error.response.status_code} {error.response.reason}"
+    if isinstance(error, requests.Timeout):
+        return f"the server was silent for {TIMEOUT:g} seconds"
+    if isinstance(error, requests.exceptions.InvalidSchema):
+        return "the address must begin with http:// or https://"
+    return " ".join(str(error).split()) or type(error).__name__

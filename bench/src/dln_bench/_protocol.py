@@ -1,56 +1,77 @@
-"""The benchmark: all units of work, run in an order that gives something of everything early, each exactly once."""
+"""A run: all units of work, in an order that gives something of everything early, each exactly once."""
 
 from __future__ import annotations
 
-import contextlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from filelock import FileLock, Timeout
 
 from dln._atomic import AnyPath, write_atomically
+from dln.tune._pool import Lost, Pool
 from dln_bench import datasets as _datasets
-from dln_bench._cuts import ORDER, Budget
-from dln_bench._lock import Lock
-from dln_bench._names import ABLATIONS, MODELS
-from dln_bench._results import Result, Unit, append_result, read_results
-from dln_bench._workers import Done, Here, Processes, RayCluster, Trial, Workers
+from dln_bench._names import MODELS, ORDER, TITLES
+from dln_bench._results import Result, append_results, read_results
+from dln_bench._unit import Limits, Work
+from dln_bench.models._models import find
 
 #: In the folder of results: the searches, and what the run was asked to do.
 STUDIES: Final = "studies"
 SETTINGS: Final = "run.json"
 #: Seconds between looks at units that another process is running.
 LOOK: Final = 1.0
-
-#: For ``--quick``.
-QUICK_DATASETS: Final = ("yacht", "estate", "mpg")
-QUICK_MODELS: Final = ("tree", "dln-paper")
-QUICK_TRIALS: Final = 2
+#: What workers elsewhere must know to find the data.
+ENVIRONMENT: Final = ("DLN_DATA_HOME", "DLN_DATA_URL", "DLN_CACHE")
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A unit is begun."""
+    """A piece of work is begun."""
 
-    unit: Unit
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial has ended: how many have, and the smallest error so far."""
+
+    work: Work
+    done: int
+    best: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A piece of work has ended: with results, or with what went wrong."""
+
+    work: Work
+    results: tuple[Result, ...] = ()
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """All units that are left are being run by other processes."""
+    """All work that is left is being done by other processes."""
 
-    n_units: int
+    n_works: int
 
 
 #: What is told as a run goes on.
 Event: TypeAlias = Claimed | Trial | Done | Waiting
+Tell: TypeAlias = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run came to: the results of all its units, those of earlier runs included, and the units that failed."""
+    """What a run came to: the results of all its units, those of earlier runs included, and the work that failed."""
 
     results: tuple[Result, ...]
     failures: tuple[Done, ...]
@@ -59,34 +80,35 @@ class Report:
 class RunError(ValueError):
     """A run that cannot be: an unknown model, or a folder that holds results of another kind of run.
 
-    >>> units_of(["yacht"], ["trees"], seeds=1, trials=2)
+    >>> works_of(["yacht"], ["trees"], seeds=[0], trials=[2])
     Traceback (most recent call last):
     dln_bench._protocol.RunError: there is no model 'trees'; did you mean 'tree'?
     """
 
 
-def units_of(datasets: Sequence[str], models: Sequence[str], *, seeds: int, trials: int) -> list[Unit]:
-    """Return the units of a run: seed by seed, cheap models and small tables first.
+def works_of(
+    datasets: Sequence[str], models: Sequence[str], *, seeds: Sequence[int], trials: Sequence[int]
+) -> list[Work]:
+    """Return the work of a run: seed by seed, cheap models and small tables first.
 
-    >>> [str(unit) for unit in units_of(["yacht"], ["tree", "linear"], seeds=1, trials=2)]
-    ['yacht, linear, seed 0, 2 trials', 'yacht, tree, seed 0, 2 trials']
+    >>> works = works_of(["yacht"], ["tree", "linear"], seeds=[0], trials=[4, 2])
+    >>> [str(unit) for work in works for unit in work.units]
+    ['yacht, linear, seed 0', 'yacht, tree, seed 0, 2 trials', 'yacht, tree, seed 0, 4 trials']
     """
-    from difflib import get_close_matches
-
     rows = {name: _datasets.facts(name).expected_rows for name in datasets}
     for model in models:
         if model not in ORDER:
             close = get_close_matches(model.casefold(), ORDER, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join((*MODELS, *ABLATIONS))}"
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(TITLES)}"
             message = f"there is no model {model!r}; {hint}"
             raise RunError(message)
-    for name, value in (("seeds", seeds), ("trials", trials)):
-        if value < 1:
-            message = f"{name} must be at least 1, got {value}"
+    for name, values, least in (("seeds", seeds, 0), ("trials", trials, 1)):
+        if not values or min(values) < least:
+            message = f"{name} must be at least {least}, got {min(values, default='none')}"
             raise RunError(message)
     return [
-        Unit(dataset, model, seed, trials)
-        for seed in range(seeds)
+        Work(dataset, model, seed, tuple(sorted(set(trials))) if find(model).space else (0,))
+        for seed in dict.fromkeys(seeds)
         for model in sorted(set(models), key=ORDER.index)
         for dataset in sorted(rows, key=lambda name: (rows[name], name))
     ]
@@ -97,36 +119,36 @@ def run(
     *,
     datasets: Sequence[str] | None = None,
     models: Sequence[str] | None = None,
-    seeds: int = 3,
-    trials: int = 16,
+    seeds: Sequence[int] = (0, 1, 2),
+    trials: Sequence[int] = (16,),
     jobs: int = 1,
     ray: str | None = None,
-    budget: Budget = "cut",
-    tell: Callable[[Event], None] | None = None,
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    tell: Tell | None = None,
 ) -> Report:
     """Run all units that have no result yet in the folder `out`, and return what there is in the end.
 
-    Every (dataset, model, seed, trials) is one unit of work and becomes one line of ``out/results.jsonl``. A run can be
-    stopped at any time and started again; several processes can run the same folder at once, and no unit is run twice.
+    Every (dataset, model, seed, trials) is one unit and becomes one line of ``out/results.jsonl``. A run can be stopped
+    at any time and started again; several processes can run the same folder at once, and no unit is run twice.
 
     Parameters
     ----------
     out : path
         The folder of results; it is made if need be.
     datasets, models : list of str, optional
-        Their names; None: all datasets, and all models but the ablations.
-    seeds : int, default=3
-        Splits and seeds, from 0 on.
-    trials : int, default=16
-        Trials of each search.
+        Their names; None: the paper's datasets, and the models of the main tables.
+    seeds : list of int
+        Splits and seeds.
+    trials : list of int
+        Budgets: one search with the largest answers for all.
     jobs : int, default=1
         Local processes; each uses one thread.
     ray : str, optional
-        "auto" or the address of a Ray cluster: units run there.
-    budget : {"cut", "full", "quick"}, default="cut"
-        What is cut; see ``dln_bench._cuts``.
+        "auto" or the address of a Ray cluster: work is done there. Its machines must see the folder.
+    limits : Limits
+        What searches may take.
     tell : callable, optional
-        Called with what happens.
+        Called with what happens; of single trials only where the work is done in this process.
 
     """
     out = Path(out)
@@ -134,104 +156,118 @@ def run(
         message = f"jobs must be at least 1, got {jobs}"
         raise RunError(message)
     datasets = _datasets.names() if datasets is None else datasets
-    units = units_of(datasets, list(MODELS) if models is None else models, seeds=seeds, trials=trials)
-    for name in dict.fromkeys(unit.dataset for unit in units):
-        _datasets.path(name)  # downloaded now, not by every worker at once
+    works = works_of(datasets, list(MODELS) if models is None else models, seeds=seeds, trials=trials)
+    for name in dict.fromkeys(work.dataset for work in works):
+        _datasets.fetch(name)  # downloaded now, not by every worker at once
     out.mkdir(parents=True, exist_ok=True)
     (out / STUDIES).mkdir(exist_ok=True)
-    _check_settings(out, budget)
-    failures = _run(out, units, tell or (lambda _event: None), jobs=jobs, ray=ray, budget=budget)
-    wanted = set(units)
+    _check_settings(out, limits)
+    failures = _Run(out, tell or (lambda _event: None), limits).up_to_the_end(works, jobs, ray)
+    wanted = {unit for work in works for unit in work.units}
     return Report(tuple(result for result in read_results([out]) if result.unit in wanted), tuple(failures))
 
 
-def _run(
-    out: Path, units: list[Unit], tell: Callable[[Event], None], *, jobs: int, ray: str | None, budget: Budget
-) -> list[Done]:
-    failures: list[Done] = []
-    missing = _missing(out, units)
-    if not missing:
-        return failures
-    claims: dict[Unit, Lock] = {}
-    with _workers((out / STUDIES).resolve(), tell, jobs=jobs, ray=ray, budget=budget) as workers:
-        while True:
-            elsewhere = 0
-            for unit in missing:
-                if len(claims) == workers.n_jobs:
-                    break
-                if unit in claims or (claim := _claim(out, unit)) is None:
-                    elsewhere += unit not in claims
-                    continue
-                claims[unit] = claim
-                tell(Claimed(unit))
-                workers.start(unit)
-            if claims:
-                done = workers.finished()
-                if done.result is not None:
-                    append_result(out, done.result)
-                else:
-                    failures.append(done)
-                claims.pop(done.unit).release()
-                tell(done)
-            elif elsewhere:
-                tell(Waiting(elsewhere))
-                time.sleep(LOOK)
-            failed = {failure.unit for failure in failures}
-            missing = [unit for unit in _missing(out, missing) if unit not in failed]
-            if not missing:
-                return failures
+@dataclass(slots=True)
+class _Run:
+    """A run as it goes on."""
+
+    out: Path
+    tell: Tell
+    limits: Limits
+    claims: dict[Work, FileLock] = field(default_factory=dict)
+    failures: list[Done] = field(default_factory=list)
+
+    def up_to_the_end(self, works: list[Work], jobs: int, ray: str | None) -> list[Done]:
+        """Do all work that is missing, here and by whoever shares the folder."""
+        if not self._missing(works):
+            return []
+        studies = (self.out / STUDIES).resolve()
+        environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+        is_here = ray is None and jobs == 1
+        work = partial(do, studies=studies, limits=self.limits, environment=environment)
+        pool: Pool[Work, Done] = Pool(partial(work, tell=self.tell) if is_here else work, None if ray else jobs, ray)
+        try:
+            while missing := self._missing(works):
+                with closing(pool.run(self._claimed(missing))) as ended:
+                    for each, result in ended:
+                        self._end(Done(each, error=result.reason) if isinstance(result, Lost) else result)
+                if missing := self._missing(works):
+                    self.tell(Waiting(len(missing)))
+                    time.sleep(LOOK)
+        finally:
+            pool.close()
+            for claim in self.claims.values():
+                claim.release()
+        return self.failures
+
+    def _claimed(self, works: Sequence[Work]) -> Iterator[Work]:
+        """Give the work that no other process has, claiming it as it is asked for."""
+        for work in works:
+            # Not of the thread: joblib asks in one of its own, and the claim is given back in another.
+            claim = FileLock(self.out / STUDIES / f".{work.name}.lock", thread_local=False)
+            try:
+                claim.acquire(blocking=False)
+            except Timeout:
+                continue
+            if not (left := self._missing([work])):
+                claim.release()
+                continue
+            self.claims[left[0]] = claim
+            self.tell(Claimed(left[0]))
+            yield left[0]
+
+    def _end(self, done: Done) -> None:
+        if done.results:
+            append_results(self.out, done.results)
+        else:
+            self.failures.append(done)
+        self.claims.pop(done.work).release()
+        self.tell(done)
+
+    def _missing(self, works: Sequence[Work]) -> list[Work]:
+        """Return the work that has units without a result, with those units only."""
+        there = {result.unit for result in read_results([self.out])}
+        there |= {unit for failure in self.failures for unit in failure.work.units}
+        left = [
+            Work(work.dataset, work.model, work.seed, tuple(unit.trials for unit in work.units if unit not in there))
+            for work in works
+        ]
+        return [work for work in left if work.budgets]
 
 
-def _missing(out: Path, units: Sequence[Unit]) -> list[Unit]:
-    there = {result.unit for result in read_results([out])}
-    return [unit for unit in units if unit not in there]
+def do(work: Work, *, studies: Path, limits: Limits, environment: dict[str, str], tell: Tell | None = None) -> Done:
+    """Do a piece of work; whatever goes wrong is told in what it comes to."""
+    from dln_bench._unit import run_work
 
+    os.environ.update(environment)
 
-def _claim(out: Path, unit: Unit) -> Lock | None:
-    """Return a lock on a unit's study; None if another process has it, or has finished the unit meanwhile."""
-    from dln_bench._unit import study_name
+    def progress(done: int, best: float | None) -> None:
+        if tell is not None:
+            tell(Trial(work, done, best))
 
-    lock = Lock(out / STUDIES / f".{study_name(unit)}.lock")
-    if not lock.acquire(wait=False):
-        return None
-    if not _missing(out, [unit]):
-        lock.release()
-        return None
-    return lock
-
-
-@contextlib.contextmanager
-def _workers(
-    studies: Path, tell: Callable[[Event], None], *, jobs: int, ray: str | None, budget: Budget
-) -> Iterator[Workers]:
-    workers: Workers
-    if ray is not None:
-        workers = RayCluster(ray, studies, budget)
-    elif jobs > 1:
-        workers = Processes(jobs, studies, budget, tell)
-    else:
-        workers = Here(studies, budget, tell)
     try:
-        yield workers
-    finally:
-        workers.close()
+        return Done(work, tuple(run_work(work, studies, limits, progress)))
+    except Exception as error:  # noqa: BLE001 (one unit's mistake must not end the others)
+        text = " ".join(str(error).split()) or "no reason was given"
+        return Done(work, error=f"{type(error).__name__}: {text}")
 
 
-def _check_settings(out: Path, budget: Budget) -> None:
-    """Remember a folder's budget: results that were cut and results that were not must not stand side by side."""
+def _check_settings(out: Path, limits: Limits) -> None:
+    """Remember whether a folder's run is a quick one: such results must not stand beside real ones."""
     file = out / SETTINGS
-    with Lock(out / f".{SETTINGS}.lock").held():
+    asked: dict[str, Any] = {"quick": limits.quick}
+    with FileLock(out / f".{SETTINGS}.lock"):
         if not file.exists():
-            write_atomically(file, json.dumps({"budget": budget}).encode() + b"\n")
+            write_atomically(file, json.dumps(asked).encode() + b"\n")
             return
         try:
-            there = json.loads(file.read_bytes())["budget"]
+            there = bool(json.loads(file.read_bytes())["quick"])
         except (ValueError, KeyError, TypeError):
             message = f"{file} is damaged: remove it, or give another folder"
             raise RunError(message) from None
-    if there != budget:
+    if there != limits.quick:
+        kinds = {True: "a quick run", False: "a real run"}
         message = (
-            f"{str(out)!r} holds the results of a run with the budget {there!r}, and this one has {budget!r}: give "
-            "another folder"
+            f"{str(out)!r} holds the results of {kinds[there]}, and this is {kinds[limits.quick]}: give another folder"
         )
         raise RunError(message)

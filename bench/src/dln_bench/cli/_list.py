@@ -11,8 +11,8 @@ def list_all(*, as_json: _options.Json = False) -> None:
 
     from dln.cli._terminal import print_json, show, thousands
     from dln_bench import datasets as library
-    from dln_bench._cuts import cut_of
-    from dln_bench._names import ABLATIONS, MODELS
+    from dln_bench._names import GROUPS, TITLES
+    from dln_bench.models._models import find
 
     known = {name: library.facts(name) for name in library.names()}
     if as_json:
@@ -31,8 +31,8 @@ def list_all(*, as_json: _options.Json = False) -> None:
                     }
                     for name, fact in known.items()
                 ],
-                "models": [{"name": name, "title": title} for name, title in MODELS.items()],
-                "ablations": [{"name": name, "title": title} for name, title in ABLATIONS.items()],
+                "models": [{"name": name, "title": title} for name, title in TITLES.items()],
+                "groups": GROUPS,
             }
         )
         return
@@ -43,8 +43,13 @@ def list_all(*, as_json: _options.Json = False) -> None:
         counts = (thousands(fact.expected_rows), str(len(fact.continuous)), str(len(fact.categorical)))
         table.add_row(name, *counts, fact.target, fact.licence, fact.origin)
     models = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("model", "title", "what is cut unless --full"):
+    for heading in ("model", "title", "searched"):
         models.add_column(heading)
-    for name, title in (*MODELS.items(), *ABLATIONS.items()):
-        models.add_row(name, title, str(cut_of(name, "cut")) or "nothing")
-    show(table, "", models)
+    for name, title in TITLES.items():
+        models.add_row(name, title, "yes" if find(name).space else "no")
+    groups = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("group", "models"):
+        groups.add_column(heading)
+    for name, members in GROUPS.items():
+        groups.add_row(name, ", ".join(members))
+    show(table, "", models, "", groups)

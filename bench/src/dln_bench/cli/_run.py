@@ -12,28 +12,47 @@ from dln.cli import _options
 from dln.cli._mistakes import INTERRUPTED, Mistake, complain
 
 if TYPE_CHECKING:
-    from dln_bench._cuts import Budget
     from dln_bench._protocol import Report
+    from dln_bench._unit import Limits, Work
 
 #: The exit code of a run in which units failed.
 FAILED: Final = 1
-
-#: Packages that single models need, beyond those of the benchmark itself.
-MODEL_NEEDS: Final = {"lightgbm": ("lightgbm",), "ebm": ("interpret",), "mlp": ("torch",)}
+#: A table of fewer rows is small.
+SMALL: Final = 2000
+MINUTE: Final = 60
 
 
 def run(
     *,
     datasets: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Datasets, apart by commas or given again; default: all fifteen."),
+        typer.Option(
+            metavar="NAMES",
+            help="Datasets, apart by commas or given again; small, large: those under 2000 rows, the others; held-out: "
+            "data that our defaults were not chosen on. Default: the paper's fifteen.",
+        ),
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Models, or ablations (all ablations: ablations); default: all models."),
+        typer.Option(
+            metavar="NAMES",
+            help="Models, or groups of them: paper, ablations, defaults, sizes, without. Default: those of the tables.",
+        ),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Splits and seeds, from 0 on; default: 3.")] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="Trials of each search; default: 16.")] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="So many splits, from seed 0 on; or which: 3,4 or 10-12. Default: 3."),
+    ] = None,
+    trials: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N", help="Trials of a search; 32,64,128: one search of 128 answers for all. Default: 16."
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Minutes of a search, after which no trial is begun; default: no limit."),
+    ] = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")] = "results",
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes; each uses one thread.")] = 1,
     ray: Annotated[
@@ -42,7 +61,6 @@ def run(
     quick: Annotated[
         bool, typer.Option("--quick", help="Three small datasets, two models, one seed: does everything work?")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Cut no budgets: days instead of hours.")] = False,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
@@ -51,40 +69,38 @@ def run(
     Each finished unit is a line of results.jsonl in the folder. Processes may share the folder.
     """
     from dln.tune import StudyError
-    from dln_bench import _protocol
+    from dln_bench import _protocol, _quick
     from dln_bench._download import DownloadError
     from dln_bench._results import ResultFileError
+    from dln_bench._unit import Limits
     from dln_bench.cli._progress import Watch
     from dln_bench.datasets import DatasetError
 
-    if quick and full:
-        message = "--quick and --full exclude each other: give one of them"
-        raise Mistake(message)
-    budget: Budget = "quick" if quick else "full" if full else "cut"
+    limits = Limits(None if minutes is None else MINUTE * minutes, quick)
+    silent = quiet or as_json
     try:
         chosen = _datasets(datasets, quick=quick)
         wanted = _models(models, quick=quick)
-        n_seeds = seeds or (1 if quick else 3)
-        n_trials = trials or (_protocol.QUICK_TRIALS if quick else 16)
-        units = _protocol.units_of(chosen, wanted, seeds=n_seeds, trials=n_trials)
-        _check_extras(wanted)
-        _fetch(chosen, quiet=quiet or as_json)
-        if not (quiet or as_json):
-            _tell_plan(chosen, wanted, budget, n_units=len(units))
-        with Watch(out, units, jobs=jobs, silent=quiet or as_json) as watch:
+        which = _seeds(seeds or ("1" if quick else "3"))
+        budgets = _trials(trials or [str(_quick.TRIALS if quick else 16)])
+        works = _protocol.works_of(chosen, wanted, seeds=which, trials=budgets)
+        _fetch(chosen, quiet=silent)
+        if not silent:
+            _tell_plan(works, limits)
+        with Watch(out, works, jobs=jobs, silent=silent) as watch:
             report = _protocol.run(
                 out,
                 datasets=chosen,
                 models=wanted,
-                seeds=n_seeds,
-                trials=n_trials,
+                seeds=which,
+                trials=budgets,
                 jobs=jobs,
                 ray=ray,
-                budget=budget,
+                limits=limits,
                 tell=watch.tell,
             )
     except KeyboardInterrupt:
-        complain("interrupted; what is finished is kept, and the same command goes on from there")
+        complain("interrupted; what is finished is kept, and the same command goes on from there", "dln-bench")
         raise typer.Exit(INTERRUPTED) from None
     except (DatasetError, DownloadError, _protocol.RunError, ResultFileError, StudyError) as error:
         raise Mistake(str(error)) from None
@@ -107,39 +123,53 @@ def _names(given: Iterable[str]) -> list[str]:
 
 
 def _datasets(given: list[str] | None, *, quick: bool) -> list[str]:
+    from dln_bench import _quick
     from dln_bench import datasets as library
-    from dln_bench._protocol import QUICK_DATASETS
 
-    if given is not None:
-        return _names(given) or library.names()
-    return list(QUICK_DATASETS) if quick else library.names()
+    if given is None or not _names(given):
+        return list(_quick.DATASETS) if quick else library.names()
+    groups = {
+        "small": [name for name in library.names() if library.facts(name).expected_rows < SMALL],
+        "large": [name for name in library.names() if library.facts(name).expected_rows >= SMALL],
+        "held-out": list(library.HELD_OUT),
+    }
+    return list(dict.fromkeys(name for each in _names(given) for name in groups.get(each, [each])))
 
 
 def _models(given: list[str] | None, *, quick: bool) -> list[str]:
-    from dln_bench._names import ABLATIONS, MODELS
-    from dln_bench._protocol import QUICK_MODELS
+    from dln_bench import _quick
+    from dln_bench._names import GROUPS, MODELS
 
-    if given is None:
-        return list(QUICK_MODELS if quick else MODELS)
-    found: list[str] = []
-    for name in _names(given):
-        found += ABLATIONS if name == "ablations" else [name]
-    return list(dict.fromkeys(found)) or list(MODELS)
+    if given is None or not _names(given):
+        return list(_quick.MODELS if quick else MODELS)
+    return list(dict.fromkeys(name for each in _names(given) for name in GROUPS.get(each, (each,))))
 
 
-def _check_extras(models: Iterable[str]) -> None:
-    """Say what is not installed before anything is run."""
-    from importlib.util import find_spec
+def _seeds(text: str) -> list[int]:
+    """Return the seeds that are meant.
 
-    from dln import MissingExtraError
+    >>> _seeds("3"), _seeds("3,4"), _seeds("10-12")
+    ([0, 1, 2], [3, 4], [10, 11, 12])
+    """
+    try:
+        if text.strip().isdecimal():
+            return list(range(int(text)))
+        found: list[int] = []
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            found += range(int(first), int(last or first) + 1)
+    except ValueError:
+        message = f"--seeds must be a number like 3, or seeds like 3,4 or 10-12, got {text!r}"
+        raise Mistake(message) from None
+    return found
 
-    needed = {"dln bench": ("pandas", "optuna")} | {
-        f"the model {model!r}": MODEL_NEEDS[model] for model in models if model in MODEL_NEEDS
-    }
-    for feature, packages in needed.items():
-        for package in packages:
-            if find_spec(package) is None:
-                raise MissingExtraError(feature, "bench", {"interpret": "interpret-core"}.get(package, package))
+
+def _trials(given: list[str]) -> list[int]:
+    names = _names(given)
+    if not all(name.isdecimal() for name in names):
+        message = f"--trials must be whole numbers like 32,64,128, got {','.join(given)!r}"
+        raise Mistake(message)
+    return [int(name) for name in names]
 
 
 def _fetch(names: Iterable[str], *, quiet: bool) -> None:
@@ -148,45 +178,34 @@ def _fetch(names: Iterable[str], *, quiet: bool) -> None:
 
     if library.HOME in os.environ:
         return
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
     from dln.cli._terminal import console
 
     talk = console(stderr=True)
-    bar = Progress(
-        TextColumn("downloading {task.description}"),
-        BarColumn(bar_width=20),
-        DownloadColumn(),
-        console=talk,
-        disable=quiet or not talk.is_terminal,
-        transient=True,
-    )
-    with bar:
-        for name in names:
-            task = bar.add_task(name, total=library.facts(name).bytes, visible=False)
-
-            def progress(there: int, expected: int, task: int = task) -> None:
-                bar.update(task, completed=there, total=expected or None, visible=True)  # type: ignore[arg-type]
-
-            library.path(name, progress=progress)
-            bar.update(task, visible=False)
+    for name in names:
+        if not quiet and not library.is_here(name):
+            talk.print(f"downloading {name}")
+        library.fetch(name)
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-def _tell_plan(datasets: list[str], models: list[str], budget: Budget, *, n_units: int) -> None:
+def _tell_plan(works: list[Work], limits: Limits) -> None:
     from dln.cli._terminal import console
-    from dln_bench._cuts import cut_of
 
     talk = console(stderr=True)
-    talk.print(f"{n_units} units of work: {len(datasets)} datasets, {len(models)} models")
-    cuts = [(model, text) for model in models if (text := str(cut_of(model, budget)))]
-    if cuts:
-        talk.print("Budgets that are cut" + (":" if budget == "quick" else " (--full cuts none):"))
-        width = max(len(model) for model, _ in cuts)
-        for model, text in cuts:
-            talk.print(f"  {model:<{width}}  {text}")
+    models = list(dict.fromkeys(work.model for work in works))
+    n_units = sum(len(work.units) for work in works)
+    n_datasets = len({work.dataset for work in works})
+    talk.print(f"{n_units} units of work: {n_datasets} datasets, {len(models)} models")
+    if limits.seconds is not None:
+        talk.print(f"A search begins no trial after {limits.seconds / MINUTE:g} minutes; its result says so.")
+    told = [(model, settings) for model in models if (settings := limits.settings(model))]
+    if told:
+        talk.print("Nothing is done well in a quick run:")
+        width = max(len(model) for model, _ in told)
+        for model, settings in told:
+            talk.print(f"  {model:<{width}}  {', '.join(f'{key}={value}' for key, value in settings.items())}")
 
 
 def _tell_report(out: str, report: Report, *, as_json: bool, quiet: bool) -> None:
@@ -198,7 +217,7 @@ def _tell_report(out: str, report: Report, *, as_json: bool, quiet: bool) -> Non
                 "out": out,
                 "results": len(report.results),
                 "failures": [
-                    {"dataset": d.unit.dataset, "model": d.unit.model, "seed": d.unit.seed, "error": d.error}
+                    {"dataset": d.work.dataset, "model": d.work.model, "seed": d.work.seed, "error": d.error}
                     for d in report.failures
                 ],
             }
@@ -207,4 +226,4 @@ def _tell_report(out: str, report: Report, *, as_json: bool, quiet: bool) -> Non
         show(f"{len(report.results)} results in {out}. What to do next:")
         show(f"  dln-bench report {out}")
     for failure in report.failures:
-        console(stderr=True).print(f"failed: {failure.unit}: {failure.error}")
+        console(stderr=True).print(f"failed: {failure.work.units[-1]}: {failure.error}")

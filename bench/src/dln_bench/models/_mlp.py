@@ -12,8 +12,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dln._errors import MissingExtraError
-
 if TYPE_CHECKING:
     import torch
 
@@ -79,7 +77,8 @@ class TorchMLP(RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the network."""
-        torch = _torch()
+        import torch
+
         X, y = validate_data(self, X, y, dtype=np.float32, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
@@ -97,7 +96,8 @@ class TorchMLP(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return predictions."""
         check_is_fitted(self)
-        torch = _torch()
+        import torch
+
         X = validate_data(self, X, dtype=np.float32, reset=False)
         with _one_thread(torch), torch.inference_mode():
             out = self.module_(torch.from_numpy(np.ascontiguousarray(X))).numpy().ravel()
@@ -151,15 +151,6 @@ class TorchMLP(RegressorMixin, BaseEstimator):
             layers += [torch.nn.Dropout(self.dropout)] if self.dropout else []
             n_inputs = self.width
         return torch.nn.Sequential(*layers, torch.nn.Linear(n_inputs, 1))
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        feature = "the benchmark's MLP"
-        raise MissingExtraError(feature, "bench", "torch") from None
-    return torch
 
 
 @contextlib.contextmanager

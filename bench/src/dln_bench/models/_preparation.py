@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -63,3 +63,12 @@ def prepared(facts: Facts, model: Any) -> Pipeline:
         )
         parts.append((f"categories of {column}", one_hot, [column]))
     return Pipeline([("prepare", ColumnTransformer(parts)), ("model", model)])
+
+
+def one_hot(model: Any) -> Pipeline:
+    """Return a pipeline: the table as it is but for categories, which are one-hot, then the model."""
+    encode = (
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+        make_column_selector(dtype_include="category"),
+    )
+    return Pipeline([("prepare", make_column_transformer(encode, remainder="passthrough")), ("model", model)])

@@ -59,13 +59,18 @@ def inventory(results: Sequence[Result]) -> Table:
                 Cell(title(model)),
                 Cell(f"{len(mine):,}"),
                 Cell(_datasets(mine)),
-                Cell("; ".join(f"{each}: {seeds_text(o.seed for o in mine if o.trials == each)}" for each in trials)),
-                Cell(", ".join(sorted({one.version for one in mine}))),
+                Cell(
+                    "; ".join(
+                        f"{each or 'no search'}: {seeds_text(o.seed for o in mine if o.trials == each)}"
+                        for each in trials
+                    )
+                ),
+                Cell(", ".join(sorted({one.commit or f"dln {one.version}" for one in mine}))),
             )
         )
     return Table(
         "Results by model",
-        ("model", "units", "datasets", "trials asked for: seeds", "dln version"),
+        ("model", "units", "datasets", "trials asked for: seeds", "commit"),
         tuple(rows),
         words=True,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dln_bench._names import ABLATIONS, DATASETS, MODELS
+from dln_bench._names import ABLATIONS, DATASETS, MODELS, SEARCHED, TITLES
 from dln_bench._results import Result
 from dln_bench.report._paper import Metric
 from dln_bench.report._statistics import Spread, mean, spread
@@ -24,7 +24,7 @@ def title(model: str) -> str:
     >>> title("svr"), title("my-model")
     ('SVR', 'my-model')
     """
-    return MODELS.get(model) or ABLATIONS.get(model) or model
+    return TITLES.get(model, model)
 
 
 def in_order(models: Iterable[str]) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def in_order(models: Iterable[str]) -> tuple[str, ...]:
     ('linear', 'dln', 'zzz')
     """
     found = set(models)
-    known = [model for model in (*MODELS, *ABLATIONS) if model in found]
+    known = [model for model in TITLES if model in found]
     return (*known, *sorted(found.difference(known)))
 
 
@@ -60,26 +60,28 @@ class Comparison:
 
     def own(self, metric: Metric, dataset: str, model: str) -> Spread | None:
         """Return what a model reached on a dataset, over all seeds that it has."""
-        values = [
-            float(getattr(self.results[dataset, model, seed], metric))
-            for seed in self.seeds
-            if (dataset, model, seed) in self.results
-        ]
-        return spread(values) if values else None
+        values = [self._value(metric, dataset, model, seed) for seed in self.seeds]
+        known = [value for value in values if value is not None]
+        return spread(known) if known else None
+
+    def _value(self, metric: Metric, dataset: str, model: str, seed: int) -> float | None:
+        value = getattr(self.results.get((dataset, model, seed)), metric, None)
+        return None if value is None else float(value)
 
     def own_datasets(self, model: str) -> tuple[str, ...]:
         """Return the paper's datasets that a model has results on."""
         have = {dataset for dataset, other, _ in self.results if other == model}
         return tuple(name for name in DATASETS if name in have)
 
-    def block(self, metric: Metric, dataset: str, model: str) -> float:
-        """Return a model's mean over the common seeds of a common dataset."""
-        return mean([float(getattr(self.results[dataset, model, seed], metric)) for seed in self.common[dataset]])
-
     def blocks(self, metric: Metric, models: Sequence[str] | None = None) -> dict[str, list[float]]:
-        """Return model -> its values on the common datasets."""
-        chosen = self.compared if models is None else models
-        return {model: [self.block(metric, dataset, model) for dataset in self.common] for model in chosen}
+        """Return model -> its means over the common seeds of each common dataset, where the metric is known of all."""
+        found = {}
+        for model in self.compared if models is None else models:
+            values = [[self._value(metric, name, model, seed) for seed in seeds] for name, seeds in self.common.items()]
+            known = [[value for value in each if value is not None] for each in values]
+            if all(len(some) == len(each) for some, each in zip(known, values, strict=True)):
+                found[model] = [mean(each) for each in known]
+        return found
 
     @property
     def is_whole(self) -> bool:
@@ -93,18 +95,23 @@ class Comparison:
 
 def main_budget(results: Sequence[Result]) -> int:
     """Return the trials that the most models and datasets were run with; of equals, the larger."""
-    models = [result for result in results if result.model not in ABLATIONS] or list(results)
+    searched = [result for result in results if result.trials] or list(results)
+    models = [result for result in searched if result.model not in ABLATIONS] or searched
     pairs = Counter(trials for trials, *_ in {(one.trials, one.model, one.dataset) for one in models})
     units = Counter(one.trials for one in models)
     return max(pairs, key=lambda trials: (pairs[trials], units[trials], trials))
 
 
 def compare(results: Sequence[Result], trials: int) -> Comparison:
-    """Return the results at a budget, ablations aside, and what the models have in common."""
+    """Return the results of the main tables at a budget, and what the models have in common.
+
+    Models that are not searched for stand beside those of any budget.
+    """
+    others = set(TITLES).difference(MODELS)
     chosen = {
         (one.dataset, one.model, one.seed): one
-        for one in results
-        if one.trials == trials and one.model not in ABLATIONS
+        for one in sorted(results, key=lambda one: -one.trials)  # results of before tell 16 trials where none was run
+        if one.model not in others and (one.trials == trials or (one.trials == 0 and one.model not in SEARCHED))
     }
     models = in_order(model for _, model, _ in chosen)
     have: dict[str, dict[str, set[int]]] = {model: defaultdict(set) for model in models}

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dln._errors import MissingExtraError
 from dln_bench.report import _paper
 from dln_bench.report._cells import plural, score
 from dln_bench.report._common import Comparison, title
-from dln_bench.report._labels import place_labels
 from dln_bench.report._tables import common_average
 
 if TYPE_CHECKING:
@@ -39,7 +37,10 @@ COLORS: Final[Mapping[str, str]] = {
     "dln-paper": "#0072b2",
     "dln": "#d55e00",
     "lightgbm": "#e69f00",
+    "lightgbm-default": "#f0c04a",
     "ebm": "#000000",
+    "figs-100": "#009e73",
+    "rulefit-100": "#56b4e9",
 }
 MARKERS: Final[Mapping[str, str]] = {
     "linear": "o",
@@ -54,7 +55,10 @@ MARKERS: Final[Mapping[str, str]] = {
     "dln-paper": "P",
     "dln": "*",
     "lightgbm": "X",
+    "lightgbm-default": "x",
     "ebm": "d",
+    "figs-100": "8",
+    "rulefit-100": "H",
 }
 _OTHER: Final = "#777777"
 _PAPER: Final = "#b0b0b0"
@@ -149,8 +153,7 @@ def pareto(comparison: Comparison) -> Figure | None:
         if paper:
             ax.plot([], [], "o", color="white", markeredgecolor=_PAPER_LINE, label="the paper's, tied to ours")
         figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-        labels = [(short_title(model), point) for model, point in ours.items()]
-        place_labels(figure, ax, labels, [*ours.values(), *paper.values()], ax.get_lines())
+        label(figure, ax, {short_title(model): point for model, point in ours.items()}, list(paper.values()))
         picture = svg(figure)
     over = f"{plural(len(comparison.common), 'dataset')}, {plural(comparison.trials, 'trial')}"
     caption = (
@@ -173,6 +176,35 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return kept
 
 
+def label(
+    figure: Any,
+    ax: Any,
+    points: Mapping[str, tuple[float, float]],
+    others: Sequence[tuple[float, float]] = (),
+    *,
+    column: bool = False,
+) -> None:
+    """Write names beside their points, so that they cover neither points nor each other; beside a column, all right."""
+    from adjustText import adjust_text
+
+    figure.canvas.draw()  # settles the axes, whose place decides what is free
+    figure.set_layout_engine("none")
+    shift, moves = (1.35, "y") if column else (1.0, "xy")
+    texts = [ax.text(shift * x, y, name, fontsize=9.5, va="center") for name, (x, y) in points.items()]
+    xs, ys = zip(*(*points.values(), *others), strict=True)
+    adjust_text(
+        texts,
+        xs,
+        ys,
+        ax=ax,
+        expand=(1.05, 1.1) if column else (1.15, 1.4),
+        only_move=dict.fromkeys(("text", "static", "explode", "pull"), moves),
+        force_text=(0.3, 0.5),
+        iter_lim=400,  # not seconds: the picture must not depend on the machine
+        arrowprops={"arrowstyle": "-", "color": _PAPER_LINE, "linewidth": 0.0 if column else 0.6},
+    )
+
+
 def _frontier(ax: Any, points: Sequence[tuple[float, float]], **line: Any) -> None:
     kept = frontier(points)
     ax.plot(*zip(*kept, strict=True), drawstyle="steps-post", linewidth=1.2, zorder=3, **line)
@@ -188,7 +220,7 @@ def boxes(comparison: Comparison) -> Figure | None:
     with canvas(max(6.0, 1.6 + 0.75 * len(comparison.compared)), 4.8) as figure:
         ax = figure.subplots()
         for i, model in enumerate(comparison.compared):
-            values = [comparison.block("r2", dataset, model) for dataset in datasets]
+            values = comparison.blocks("r2", [model])[model]
             paper = [stated[dataset, model].mean for dataset in datasets if (dataset, model) in stated]
             shift = 0.19 if paper else 0.0
             _box(ax, values, i - shift, color(model), width=0.34)
@@ -291,11 +323,7 @@ def _correlation(blocks: Sequence[Sequence[float]]) -> Any:
 def seconds(comparison: Comparison) -> Figure | None:
     """Draw how long a unit took for each model: search and fit together."""
     taken = {
-        model: [
-            max(one.search_seconds + one.fit_seconds, 1e-3)
-            for (_, other, _), one in comparison.results.items()
-            if other == model
-        ]
+        model: [max(one.seconds, 1e-3) for (_, other, _), one in comparison.results.items() if other == model]
         for model in comparison.models
     }
     if not taken:
@@ -348,13 +376,10 @@ def _duration(value: float) -> str:
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[Any]:
     """Give a figure in the report's style that no window or other thread knows of."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        feature = "drawing the report"
-        raise MissingExtraError(feature, "bench", "matplotlib") from error
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
     with mpl.rc_context(_STYLE):
         figure = Canvas(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)  # measures text, whatever the user's own backend
@@ -362,6 +387,7 @@ def canvas(width: float, height: float) -> Iterator[Any]:
 
 
 def svg(figure: Any) -> str:
+    """Return a figure's picture, the same for the same figure."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue()

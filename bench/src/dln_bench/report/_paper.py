@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+import pandas as pd
 
 Metric = Literal["r2", "rmse", "mae", "ops"]
 
@@ -107,6 +108,7 @@ def budgets() -> Mapping[tuple[str, int], float]:
     )
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    text = files("dln_bench.report").joinpath("paper", f"{name}.csv").read_text(encoding="utf-8")
-    yield from csv.DictReader(text.splitlines())
+def _rows(name: str) -> list[dict[str, Any]]:
+    with files("dln_bench.report").joinpath("paper", f"{name}.csv").open(encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = pd.read_csv(file).to_dict("records")
+    return rows

@@ -1,15 +1,18 @@
-"""Decision pictures, as in the paper: models of insurance, estate and yacht, fitted anew and cut to a few rules."""
+"""Decision pictures, as in the paper: models of insurance, estate and yacht, fitted anew, at the paper's size."""
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from dln import operations
 from dln_bench import datasets
 from dln_bench._results import Result
-from dln_bench.report._cells import score
+from dln_bench._unit import TEST_SHARE
+from dln_bench.models._models import find, inner_params
+from dln_bench.report import _paper
+from dln_bench.report._cells import count, score
 from dln_bench.report._common import title
 from dln_bench.report._figures import Figure
 
@@ -17,8 +20,6 @@ from dln_bench.report._figures import Figure
 DRAWN: Final = {"insurance": 0.866, "estate": 0.758, "yacht": 0.997}
 #: The model drawn is the paper's, or else ours.
 _MODELS: Final = ("dln-paper", "dln")
-#: Rules that a person follows in one picture.
-MAX_RULES: Final = 6
 #: Characters of another library's message that a sentence quotes.
 _QUOTED: Final = 160
 
@@ -33,10 +34,10 @@ def decision_pictures(results: Sequence[Result], say: Say) -> tuple[list[Figure]
         if chosen is None:
             sentences.append(f"{dataset}: there is no result of a DLN to take parameters from.")
             continue
-        if not _is_here(dataset):
+        if not datasets.is_here(dataset):
             sentences.append(
                 f"{dataset}: its table is not on this machine: set {datasets.HOME} to the folder that has it, "
-                f"or run dln-bench run, which downloads it."
+                f"or start dln-bench run, which downloads it."
             )
             continue
         say(f"fitting {title(chosen.model)} to {dataset} for its picture")
@@ -60,18 +61,9 @@ def _chosen(results: Sequence[Result], dataset: str) -> Result | None:
     return None
 
 
-def _is_here(dataset: str) -> bool:
-    if datasets.HOME in os.environ:
-        return True  # what is wrong with the folder, loading tells
-    return (datasets.cache_folder() / datasets.facts(dataset).file).is_file()
-
-
 def _picture(result: Result, paper: float) -> Figure:
     from sklearn.metrics import r2_score
     from sklearn.model_selection import train_test_split
-
-    from dln_bench._unit import TEST_SHARE
-    from dln_bench.models._baselines import find, inner_params
 
     X, y = datasets.load(result.dataset)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=result.seed)
@@ -81,15 +73,29 @@ def _picture(result: Result, paper: float) -> Figure:
         warnings.simplefilter("ignore")
         model.fit(X_train, y_train)
     whole = float(r2_score(y_test, model.predict(X_test)))
-    small = model.prune(MAX_RULES)
+    limit = round(_paper.table("ops")[result.dataset, "dln-paper"].mean)
+    small = _at_most(model, limit)
     cut = float(r2_score(y_test, small.predict(X_test)))
     rules, kept = len(model.circuit_.rules), len(small.circuit_.rules)
     use = "uses" if kept == 1 else "use"
     columns = {literal.column for literal in small.circuit_.literals}
+    size = (
+        f"which is not above the paper's {count(limit)} operations"
+        if kept == rules
+        else f"cut to the paper's {count(limit)} operations: {kept} {'rule' if kept == 1 else 'rules'}"
+    )
     caption = (
         f"{result.dataset}: {title(result.model)} with the parameters of seed {result.seed} at {result.trials} trials, "
-        f"fitted anew (test R² {score(whole)} with {rules} rules) and cut to {kept} "
-        f"{'rule' if kept == 1 else 'rules'} that {use} {len(columns)} of {X.shape[1]} columns "
-        f"(test R² {score(cut)}). The model that the paper draws has {score(paper)}."
+        f"fitted anew (test R² {score(whole)} with {rules} rules), {size} that {use} {len(columns)} of {X.shape[1]} "
+        f"columns (test R² {score(cut)}). The model that the paper draws has {score(paper)}."
     )
     return Figure(f"decision-{result.dataset}", caption, str(small.plot(max_rules=None).svg))
+
+
+def _at_most(model: Any, limit: int) -> Any:
+    """Return the largest model of the frontier that takes at most so many operations, as the paper counts them."""
+    if operations(model.circuit_).total <= limit:
+        return model
+    known = [point for point in model.frontier_ if point.circuit is not None and point.conditions is not None]
+    fitting = [point for point in known if operations(point.circuit).total <= limit] or known[:1]
+    return model.prune(max(point.conditions for point in fitting))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,18 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+
 from dln._atomic import AnyPath, write_atomically
-from dln._errors import MissingExtraError
 from dln_bench._names import DATASETS
 from dln_bench._results import RESULTS, Result, read_results
 from dln_bench.report import _ablations, _account, _against, _figures, _paper
-from dln_bench.report._budgets import budget_table
-from dln_bench.report._cells import Record, plural, score
+from dln_bench.report._budgets import budget_figure, budget_table
+from dln_bench.report._cells import plural, score
 from dln_bench.report._common import Comparison, compare, main_budget, title, what_is_common
 from dln_bench.report._critical import critical_difference
 from dln_bench.report._page import Block, Bullets, Page, Quote, Section, html, markdown
 from dln_bench.report._pictures import decision_pictures
-from dln_bench.report._statistics import ALPHA, Verdict, average_ranks, judge
+from dln_bench.report._sizes import size_figure, size_table, sizes
+from dln_bench.report._statistics import ALPHA, Verdict, judge
 from dln_bench.report._tables import metric_table
 
 TITLE: Final = "The paper's evaluation, ours beside the paper's"
@@ -91,7 +91,7 @@ def report(
         write_atomically(folder / "figures" / f"{figure.name}.svg", figure.svg.encode())
     for table in page.tables():
         for name, records in table.files.items():
-            write_atomically(folder / "tables" / f"{name}.csv", _csv(records).encode())
+            write_atomically(folder / "tables" / f"{name}.csv", pd.DataFrame(records).to_csv(index=False).encode())
     write_atomically(folder / "report.md", markdown(page).encode())
     write_atomically(folder / "report.html", html(page).encode())
     return Report(folder / "report.html", folder / "report.md", len(results), summary)
@@ -116,14 +116,15 @@ def build(
     sections = [
         Section("What there is", tuple(_what_there_is(results, comparison))),
         Section("Accuracy and cost", tuple(_accuracy(comparison))),
+        Section("Accuracy and size", tuple(_size(results, comparison))),
         Section("R²", (metric_table(comparison, "r2"),)) if comparison.models else None,
         Section("RMSE", (metric_table(comparison, "rmse"),)) if comparison.models else None,
         Section("MAE", (metric_table(comparison, "mae"),)) if comparison.models else None,
         Section("Operations", (metric_table(comparison, "ops"),)) if comparison.models else None,
-        Section("Significance", tuple(_significance(comparison, verdict))),
+        Section("Significance", tuple(_significance(verdict))),
         Section("The paper's DLN", (*reproduced.sentences, reproduced.table)) if reproduced else None,
         Section("The paper's models", tuple(_models(comparison))),
-        Section("Budgets", (budget_table(results),)),
+        Section("Budgets", (*_drawn([lambda: budget_figure(results)]), budget_table(results))),
         Section("Ablations", tuple(_ablation_blocks(results))),
         Section("Decision pictures", tuple(_pictures(results, say or _silent))) if pictures else None,
         Section("Time", tuple(_time(comparison))),
@@ -135,7 +136,7 @@ def build(
 
 def _lead(results: Sequence[Result], comparison: Comparison, written: datetime | None) -> str:
     models = {one.model for one in results}
-    versions = ", ".join(sorted({one.version for one in results}))
+    versions = ", ".join(sorted({one.version for one in results if one.version}))
     when = f"; the last was written on {written:%Y-%m-%d at %H:%M} UTC" if written else ""
     return (
         f"{plural(len(results), 'unit')} of work ({plural(len(models), 'model')}, "
@@ -181,7 +182,16 @@ def _accuracy(comparison: Comparison) -> Iterator[Block]:
         yield "A correlation matrix needs two models with three datasets in common."
 
 
-def _significance(comparison: Comparison, verdict: Verdict) -> Iterator[Block]:
+def _size(results: Sequence[Result], comparison: Comparison) -> Iterator[Block]:
+    found = sizes(results, comparison.trials)
+    if not found:
+        yield "There is no result that tells its conditions."
+        return
+    yield from _drawn([lambda: size_figure(found)])
+    yield size_table(found)
+
+
+def _significance(verdict: Verdict) -> Iterator[Block]:
     yield (
         f"A block of the test is a dataset, its value the mean R² over the seeds in common: "
         f"{plural(verdict.models, 'model')}, {plural(verdict.datasets, 'dataset')}."
@@ -189,8 +199,7 @@ def _significance(comparison: Comparison, verdict: Verdict) -> Iterator[Block]:
     if verdict.problem is not None:
         yield f"{verdict.problem[:1].upper()}{verdict.problem[1:]}."
         return
-    ranks = average_ranks(comparison.blocks("r2"), higher=True)
-    yield from _drawn([lambda: critical_difference(ranks, verdict)])
+    yield from _drawn([lambda: critical_difference(verdict)])
     if verdict.critical is None:
         yield "A critical difference of ranks is known for three models and more."
     if verdict.ranks_p is not None:
@@ -240,28 +249,15 @@ def _time(comparison: Comparison) -> Iterator[Block]:
 
 
 def _drawn(draw: Sequence[Callable[[], _figures.Figure | None]]) -> Iterator[Block]:
-    """Give the figures, or one sentence if what draws them is not installed."""
+    """Give the figures that there is something to draw for."""
     for each in draw:
-        try:
-            figure = each()
-        except MissingExtraError as error:
-            yield f"No figures: {error}."
-            return
+        figure = each()
         if figure is not None:
             yield figure
 
 
 def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {score(value)}"  # noqa: PLR2004 (three decimals)
-
-
-def _csv(records: Sequence[Record]) -> str:
-    text = io.StringIO()
-    if records:
-        writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-    return text.getvalue()
 
 
 def _last_written(places: Sequence[Path]) -> datetime | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from scipy.stats import rankdata
 
 #: The family-wise level of the significance test.
@@ -90,6 +91,8 @@ class Verdict:
     ranks_p: float | None = None
     problem: str | None = None
     warnings: tuple[str, ...] = ()
+    #: What autorank draws.
+    ranked: Any = None
 
 
 def judge(blocks: Mapping[str, Sequence[float]]) -> Verdict:
@@ -106,12 +109,8 @@ def judge(blocks: Mapping[str, Sequence[float]]) -> Verdict:
         )
     if all(values == next(iter(blocks.values())) for values in blocks.values()):
         return _without(none, "all models have the same R² on every dataset: there is nothing to test")
-    try:
-        import autorank
-        import pandas as pd
-    except ImportError as error:
-        package = error.name or "autorank"
-        return _without(none, f"the significance test needs the package {package!r}: pip install 'dln[bench]'")
+    import autorank
+
     frame = pd.DataFrame({model: list(values) for model, values in blocks.items()})
     caught: list[warnings.WarningMessage] = []
     try:
@@ -132,6 +131,7 @@ def judge(blocks: Mapping[str, Sequence[float]]) -> Verdict:
         p=_finite(chosen.pvalue),
         critical=_finite(ranked.cd) if with_ranks else None,
         ranks_p=_finite(ranked.pvalue) if with_ranks else None,
+        ranked=ranked if with_ranks else None,
         warnings=tuple(dict.fromkeys(_one_line(str(warning.message)) for warning in caught)),
     )
 

@@ -90,7 +90,9 @@ def common_average(comparison: Comparison, metric: Metric, model: str) -> Averag
     if model not in comparison.compared or not comparison.common:
         return None
     datasets = list(comparison.common)
-    values = [comparison.block(metric, dataset, model) for dataset in datasets]
+    values = comparison.blocks(metric, [model]).get(model)
+    if values is None:
+        return None
     return Average(MEASURES[metric].average(values), len(values), paper_average(metric, model, datasets))
 
 
