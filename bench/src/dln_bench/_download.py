@@ -116,7 +116,7 @@ def _download(name: str, urls: list[str], file: str) -> list[bytes]:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, requests.HTTPError):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"the server answered {error.response.status_code} {error.response.reason}"
     if isinstance(error, requests.Timeout):
         return f"the server was silent for {TIMEOUT:g} seconds"

@@ -141,7 +141,8 @@ class Pool(Generic[T, R]):
                 results.close()
 
     def _ray_error(self) -> type[Exception]:
-        return _ray.ray_package().exceptions.RayError if self._ray else BrokenProcessPool
+        error: type[Exception] = _ray.ray_package().exceptions.RayError if self._ray else BrokenProcessPool
+        return error
 
     def close(self) -> None:
         """End the workers, whatever they are at, and disconnect if this pool had connected."""

@@ -54,7 +54,8 @@ class Bars:
         told = [tuple(sorted(curve.items())) for curve in curves if curve]
         n_folds = max(map(len, fold_losses), default=0)
         whole = [tuple(losses) for losses in fold_losses if len(losses) == n_folds]
-        best, spread = (), 0.0
+        best: tuple[float, ...] = ()
+        spread = 0.0
         if n_folds > 1 and len(whole) >= ENOUGH_TRIALS:
             best = min(whole, key=sum)
             spread = statistics.median(

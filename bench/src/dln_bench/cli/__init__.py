@@ -1,4 +1,4 @@
-"""The command line: ``dln-bench run``, ``dln-bench report`` and ``dln-bench list``.
+"""The command line: ``dln-bench run``, ``report``, ``table`` and ``list``.
 
 This file and the tops of the others import nothing slow, so that ``dln-bench --help`` answers at once.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from dln.cli._program import Program
-from dln_bench.cli import _list, _report, _run
+from dln_bench.cli import _list, _report, _run, _table
 
 __all__ = ["app", "main"]
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 
 app.command("run")(_run.run)
 app.command("report")(_report.report)
+app.command("table")(_table.table)
 app.command("list")(_list.list_all)
 
 

@@ -36,7 +36,7 @@ def report(
     quiet: _options.Quiet = False,
 ) -> None:
     """Write tables and figures, ours beside the paper's: report.html, report.md, figures/, tables/."""
-    first = _check(results)
+    first = check_places(results)
     folder = Path(out) if out is not None else (first if first.is_dir() else first.parent) / "report"
     if folder.exists() and not folder.is_dir():
         message = f"--out must be a folder, but {str(folder)!r} is a file: give another name"
@@ -65,7 +65,7 @@ def report(
         talk.print(f"{units} reported in {written.html} and {written.markdown}.", soft_wrap=True)
 
 
-def _check(results: list[str]) -> Path:
+def check_places(results: list[str]) -> Path:
     """Return the first place, and raise a `Mistake` if one is not there."""
     for name in results:
         path = Path(name)

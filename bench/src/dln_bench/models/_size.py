@@ -24,7 +24,7 @@ def conditions(model: Any) -> int | None:
             chosen = [rule for rule in last.rules_ if getattr(rule, "args", [0])[0] != 0]
             return sum(len(rule.agg_dict) for rule in chosen)
         case "LGBMRegressor":
-            return sum(tree["num_leaves"] - 1 for tree in last.booster_.dump_model()["tree_info"])
+            return sum(int(tree["num_leaves"]) - 1 for tree in last.booster_.dump_model()["tree_info"])
         case "ExplainableBoostingRegressor":
             return _edges(last)
     if isinstance(last, CircuitRegressor):

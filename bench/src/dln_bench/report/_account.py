@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dln_bench._names import ABLATIONS, DATASETS, MODELS
+from dln_bench._names import ABLATIONS, DATASETS, MODELS, TITLES
 from dln_bench._results import Result
 from dln_bench.report._cells import Cell, Table, plural
 from dln_bench.report._common import Comparison, datasets_in_order, in_order, title
@@ -65,7 +65,7 @@ def inventory(results: Sequence[Result]) -> Table:
                         for each in trials
                     )
                 ),
-                Cell(", ".join(sorted({one.commit or f"dln {one.version}" for one in mine}))),
+                Cell(", ".join(sorted({_origin(one) for one in mine}))),
             )
         )
     return Table(
@@ -74,6 +74,10 @@ def inventory(results: Sequence[Result]) -> Table:
         tuple(rows),
         words=True,
     )
+
+
+def _origin(one: Result) -> str:
+    return one.commit or (f"dln {one.version}" if one.version else "not told")
 
 
 def _datasets(results: Sequence[Result]) -> str:
@@ -115,8 +119,7 @@ def missing(comparison: Comparison, results: Sequence[Result]) -> list[str]:
                 said.append(f"{title(model)}: no result on {', '.join(gone)}.")
     else:
         said.append("No results of the ablations.")
-    known = {*MODELS, *ABLATIONS}
-    strange = [model for model in in_order(have) if model not in known]
+    strange = [model for model in in_order(have) if model not in TITLES]
     if strange:
         said.append(f"Models that this version does not know, shown under their own names: {', '.join(strange)}.")
     unknown = [name for name in datasets_in_order(one.dataset for one in results) if name not in DATASETS]
@@ -129,9 +132,16 @@ def _lacking(name: str, comparison: Comparison, lacking: dict[str, list[int]]) -
     total = len(DATASETS) * len(comparison.seeds)
     number = sum(map(len, lacking.values()))
     whole = [dataset for dataset, seeds in lacking.items() if len(seeds) == len(comparison.seeds)]
-    partly = [f"{dataset} ({seeds_text(seeds)})" for dataset, seeds in lacking.items() if dataset not in whole]
-    where = ", ".join([*whole, *partly])
+    partly: dict[str, list[str]] = defaultdict(list)
+    for dataset, seeds in lacking.items():
+        if dataset not in whole:
+            partly[seeds_text(seeds)].append(dataset)
+    where = "; ".join([*([", ".join(whole)] if whole else []), *(f"{t} of {_named(d)}" for t, d in partly.items())])
     return f"{name}: {number} of {total} units at {comparison.trials} trials are missing: {where}."
+
+
+def _named(datasets: Sequence[str]) -> str:
+    return f"all {len(DATASETS)}" if len(datasets) == len(DATASETS) else ", ".join(datasets)
 
 
 def cuts(results: Sequence[Result]) -> Table | None:
@@ -149,7 +159,7 @@ def cuts(results: Sequence[Result]) -> Table | None:
     for text, by_model in by_text.items():
         units = [one for each in by_model.values() for one in each]
         datasets = datasets_in_order({one.dataset for one in units})
-        where = f"all {len(DATASETS)}" if set(datasets) >= set(DATASETS) else ", ".join(datasets)
+        where = _named(datasets)
         rows.append(
             (
                 Cell(_filled(text, [one.cut or "" for one in units])),

@@ -177,31 +177,24 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def label(
-    figure: Any,
-    ax: Any,
-    points: Mapping[str, tuple[float, float]],
-    others: Sequence[tuple[float, float]] = (),
-    *,
-    column: bool = False,
+    figure: Any, ax: Any, points: Mapping[str, tuple[float, float]], others: Sequence[tuple[float, float]] = ()
 ) -> None:
-    """Write names beside their points, so that they cover neither points nor each other; beside a column, all right."""
+    """Write names beside their points, so that they cover neither points nor each other."""
     from adjustText import adjust_text
 
     figure.canvas.draw()  # settles the axes, whose place decides what is free
     figure.set_layout_engine("none")
-    shift, moves = (1.35, "y") if column else (1.0, "xy")
-    texts = [ax.text(shift * x, y, name, fontsize=9.5, va="center") for name, (x, y) in points.items()]
+    texts = [ax.text(x, y, name, fontsize=9.5) for name, (x, y) in points.items()]
     xs, ys = zip(*(*points.values(), *others), strict=True)
     adjust_text(
         texts,
         xs,
         ys,
         ax=ax,
-        expand=(1.05, 1.1) if column else (1.15, 1.4),
-        only_move=dict.fromkeys(("text", "static", "explode", "pull"), moves),
+        expand=(1.15, 1.4),
         force_text=(0.3, 0.5),
         iter_lim=400,  # not seconds: the picture must not depend on the machine
-        arrowprops={"arrowstyle": "-", "color": _PAPER_LINE, "linewidth": 0.0 if column else 0.6},
+        arrowprops={"arrowstyle": "-", "color": _PAPER_LINE, "linewidth": 0.6},
     )
 
 

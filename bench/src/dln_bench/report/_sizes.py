@@ -92,22 +92,31 @@ def size_figure(found: Sequence[Size]) -> Figure:
             ax.axvline(right / 1.7, color="#cccccc", linewidth=0.8, linestyle=":")
             for one in others:
                 _point(ax, one.model, right, one.r2)
-            ax.set_xlim(right=12 * right)  # room for their names
+            ax.set_xlim(right=20 * right)  # room for their names
         beside = "; at the right: none, or not told" if others else ""
         ax.set_xlabel(f"conditions (mean over datasets, log scale){beside}")
         ax.set_ylabel("test R² (mean over datasets)")
         ax.grid(visible=True, color="#e6e6e6", linewidth=0.6, zorder=0)
         ax.margins(x=0.1, y=0.1)
         named = {short_title(model): point for model, point in points.items() if model in MODELS}
+        _list(ax, others, right)
         label(figure, ax, named, [point for model, point in points.items() if model not in MODELS])
-        if others:
-            label(figure, ax, {short_title(one.model): (right, one.r2) for one in others}, column=True)
         picture = svg(figure)
     caption = (
         f"Mean R² against conditions, the comparisons that a model prints or makes, over {found[0].datasets} datasets "
         "in common: up and to the left is better. A line joins one kind of model at several sizes."
     )
     return Figure("conditions", caption, picture)
+
+
+def _list(ax: Any, found: Sequence[Size], x: float) -> None:
+    """Write names in a list at the right of their points, which stand in a column, and tie them together."""
+    bottom, top = ax.get_ylim()
+    y = top
+    for one in sorted(found, key=lambda one: -one.r2):
+        y = min(one.r2, y - 0.035 * (top - bottom))
+        ax.plot([x, 1.6 * x, 1.9 * x], [one.r2, y, y], color="#cccccc", linewidth=0.6, zorder=1)
+        ax.text(2.0 * x, y, short_title(one.model), fontsize=9.5, va="center")
 
 
 def _point(ax: Any, model: str, x: float, y: float) -> None:
