@@ -28,6 +28,7 @@ from dln_bench.report import (
     _figures,
     _page,
     _paper,
+    _sizes,
     _statistics,
     _tables,
 )
@@ -291,7 +292,7 @@ def test_paper_dln_without_32_trials_says_that_budgets_differ():
     """Where there are no units at 32 trials, the page says which budget stands there instead."""
     found = _against.reproduction(as_in_the_paper())
     assert found is not None
-    assert "no results of the paper's DLN at 32 trials yet: those at 16 trials" in found.sentences[1]
+    assert "no results of the paper's DLN at 32 trials yet: those at 16 trials" in " ".join(found.sentences)
 
 
 def test_models_that_differ_are_listed_dataset_by_dataset_with_reasons():
@@ -393,6 +394,73 @@ def test_a_failing_autorank_is_told(monkeypatch):
     page = built(as_in_the_paper(("linear", "forest", "dln")))
     assert "Autorank could not test these results: RuntimeError: no luck." in page
     assert "R², 16 trials" in page
+
+
+# --- budgets and sizes --------------------------------------------------------------------------------------------------
+
+
+def test_every_budget_of_the_paper_is_told():
+    """With 32, 64 and 128 trials on all datasets, the means of all three stand beside the paper's, and a curve is drawn."""
+    results = [
+        replace(one, trials=trials, r2=one.r2 + shift)
+        for trials, shift in ((32, 0.0), (64, 0.001), (128, 0.002))
+        for one in as_in_the_paper(("dln-paper",))
+    ]
+    page, _ = reports.build(results, pictures=False)
+    said = text(page)
+    assert "at 128 trials" in said
+    assert "At 32 trials: 0.810, the paper's 0.802: +0.008." in said
+    assert "At 64 trials: 0.811, the paper's 0.809: +0.002." in said
+    assert "No dataset is more than 0.02 below." in said
+    assert "budgets" in {figure.name for figure in page.figures()}
+
+
+def test_datasets_far_below_the_paper_are_named():
+    """A dataset that is more than 0.02 below the paper's is named."""
+    results = [
+        replace(one, trials=128, r2=one.r2 - 0.1 * (one.dataset == "mpg")) for one in as_in_the_paper(("dln-paper",))
+    ]
+    assert "More than 0.02 below the paper: mpg." in built(results)
+
+
+def test_models_stand_at_their_sizes():
+    """R² against conditions has every model, those without conditions too, on the datasets that all of them have."""
+    counts = {"dln": 90, "figs-100": 100, "cart-20": 20, "cart-50": 50, "svr": None}
+    results = [
+        replace(one, conditions=counts[one.model], trials=16 if one.model == "svr" else 0)
+        for one in as_in_the_paper(tuple(counts))
+        if (one.dataset, one.model) != ("wine", "dln")
+    ]
+    found = _sizes.sizes(results, 16)
+    assert {one.model: one.conditions for one in found} == counts
+    assert {one.datasets for one in found} == {14}
+    assert ET.fromstring(_sizes.size_figure(found).svg).tag.endswith("svg")  # noqa: S314 (made here)
+    table = _sizes.size_table(found)
+    assert [row[1].text for row in table.rows] == ["20", "50", "90", "100", "–"]
+
+
+def test_results_without_sizes_say_so():
+    """Where no result tells its conditions, a sentence stands instead of the figure."""
+    assert "There is no result that tells its conditions." in built(as_in_the_paper(("linear", "svr")))
+
+
+def test_the_plain_table_is_over_common_splits(tmp_path):
+    """The command prints R² by dataset over the splits that all models have, and what each takes."""
+    results = [
+        unit("yacht", "dln", 0, 0, 0.9, conditions=80, fit_seconds=2.0),
+        unit("yacht", "dln", 1, 0, 0.7, conditions=60, fit_seconds=4.0),
+        unit("yacht", "svr", 0, 8, 0.5),
+        unit("yacht", "svr", 0, 16, 0.6),
+    ]
+    folder = write(tmp_path, results)
+    said = run("table", str(folder)).stdout
+    assert "| yacht (1) | 0.600 | 0.900 |" in said
+    assert "dln: conditions mean 80; " in said
+    assert "| yacht (1) | 0.500 | 0.900 |" in run("table", str(folder), "--trials", "8").stdout
+    assert "| yacht (2) | 0.800 |" in run("table", str(folder), "--models", "dln").stdout
+    failed = run("table", str(folder), "--models", "ebm")
+    assert failed.exit_code == 2
+    assert failed.stderr == "dln-bench: there are no results of these models: dln-bench list names them\n"
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

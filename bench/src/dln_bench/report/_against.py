@@ -16,6 +16,8 @@ from dln_bench.report._tables import own_average
 
 #: A difference of mean R² up to this is none.
 SAME: Final = 0.01
+#: A dataset this far below the paper's is one to look at.
+FAR: Final = 0.02
 #: Known reasons for a difference, by model.
 REASONS: Final[Mapping[str, str]] = {
     "forest": (
@@ -41,7 +43,7 @@ class Reproduction:
 
 
 def reproduction(results: Sequence[Result]) -> Reproduction | None:
-    """Return the paper's DLN against the paper's numbers, at 32 trials if there are any, else at the fullest budget."""
+    """Return the paper's DLN against the paper's numbers: at 128 trials or at 32, whichever has more datasets."""
     mine = [one for one in results if one.model == "dln-paper" and one.dataset in DATASETS]
     if not mine:
         return None
@@ -74,6 +76,11 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
             f"{' of each other' if within == 'within' else ' apart'}."
         )
     ]
+    sentences += _other_budgets(mine, trials)
+    far = [row[0].text for row, record in zip(rows, records, strict=True) if _difference(record) < -FAR]
+    sentences.append(
+        f"More than {FAR:g} below the paper: {', '.join(far)}." if far else f"No dataset is more than {FAR:g} below."
+    )
     if trials != paper_trials:
         sentences.append(
             f"There are no results of the paper's DLN at {_paper.ABLATION_TRIALS} trials yet: those at {trials} trials "
@@ -108,16 +115,32 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
     return Reproduction(table, tuple(sentences))
 
 
+def _difference(record: Record) -> float:
+    value = record["difference"]
+    return float(value) if value is not None else 0.0
+
+
 def _fine(difference: float) -> str:
     """Return a difference that is held against 0.01 with a digit more."""
     return f"{difference:+.4f}".replace("-", MINUS)
 
 
 def _budget(results: Sequence[Result]) -> int:
-    trials = {one.trials for one in results}
-    if _paper.ABLATION_TRIALS in trials:
-        return _paper.ABLATION_TRIALS
-    return max(trials, key=lambda each: (len({one.dataset for one in results if one.trials == each}), each))
+    trials = {one.trials for one in results if one.trials} or {0}
+    stated = trials & {_paper.ABLATION_TRIALS, _paper.TABLE_TRIALS}
+    return max(stated or trials, key=lambda each: (len({one.dataset for one in results if one.trials == each}), each))
+
+
+def _other_budgets(results: Sequence[Result], trials: int) -> list[str]:
+    """Return a sentence per further budget of the paper that all datasets were run with."""
+    said = []
+    for (model, budget), paper in _paper.budgets().items():
+        mine = compare(results, budget) if model == "dln-paper" and budget != trials else None
+        average = own_average(mine, "r2", model) if mine is not None and model in mine.models else None
+        if average is not None and average.datasets == len(DATASETS):
+            ours = average.value
+            said.append(f"At {budget} trials: {score(ours)}, the paper's {score(paper)}: {change(ours - paper)}.")
+    return said
 
 
 def _compare(dataset: str, own: Spread, paper: _paper.Stated) -> tuple[tuple[Cell, ...], Record]:
