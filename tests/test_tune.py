@@ -24,7 +24,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dln import DLNRegressor, FitInterruptedWarning, MissingExtraError, PaperDLNRegressor
@@ -434,6 +434,30 @@ def test_pruning_does_not_lose_the_winner():
         kept += len(known[int(trials.mean(axis=1).argmin())]) == 4
     assert kept >= 198
     assert saved > 0.3 * 200 * 32 * 4
+
+
+def test_the_first_steps_of_a_pipeline_are_fitted_once_for_each_fold():
+    """Trials that change the last step share what comes before it, with the results of fitting all of it each time."""
+    fits = []
+
+    class Counted(StandardScaler):
+        def fit(self, X, y=None, sample_weight=None):
+            fits.append(len(X))
+            return super().fit(X, y, sample_weight)
+
+    def inner(trial, context):
+        return {f"ridge__{name}": value for name, value in alphas(trial, context).items()}
+
+    shared = search(make_pipeline(Counted(), Ridge()), X, Y, space=inner, n_trials=5, folds=3, random_state=0)
+    assert len(fits) == 3
+
+    def outer(trial, context):
+        return {**inner(trial, context), "counted__with_mean": True}
+
+    fits.clear()
+    apart = search(make_pipeline(Counted(), Ridge()), X, Y, space=outer, n_trials=5, folds=3, random_state=0)
+    assert len(fits) > 3
+    assert [trial.fold_values for trial in shared.trials] == [trial.fold_values for trial in apart.trials]
 
 
 def test_without_pruning_all_trials_run_to_their_end():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ from dln.tune import Context, Space, TrialRecord, search
 from dln_bench import _quick, _stamp, datasets
 from dln_bench._results import Result, Unit
 from dln_bench.models._models import Model, find, inner_params, own_params
-from dln_bench.models._size import conditions
+from dln_bench.models._size import conditions, count_operations
 
 #: Share of the rows that a model is tested on, as in the paper.
 TEST_SHARE: Final = 0.25
@@ -126,11 +125,10 @@ def _measured(
         "r2": float(r2_score(test[1], predicted)),
         "rmse": float(mean_squared_error(test[1], predicted)) ** 0.5,
         "mae": float(mean_absolute_error(test[1], predicted)),
+        "ops": count_operations(model),
         "conditions": conditions(model),
         "fit_seconds": round(seconds, 3),
     }
-    with contextlib.suppress(TypeError):  # imodels' models, for which the paper has no count
-        found["ops"] = operations(model).total
     circuit = getattr(model, "circuit_", None)
     if circuit is not None:
         found["select_ops"] = operations(circuit, "select").total

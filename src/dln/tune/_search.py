@@ -86,8 +86,8 @@ def search(
     ray : str or None, default=None
         Run trials on a Ray cluster: "auto" or its address.
     prune : bool, default=True
-        Give up trials that do worse than two thirds of those before them: after any epoch where the estimator is a
-        network alone, else after any fold.
+        Give up trials that are further behind the best after a fold than the folds that are left could make good; where
+        the estimator is a network alone, also after an epoch, if most trials before it are far better.
     verbose : int, default=0
         1 shows the trials that are done, the best so far and the time left.
     callbacks : list of callables or None, default=None
