@@ -169,7 +169,8 @@ def test_held_out_data_needs_no_file(name):
     """Data that is made has facts that agree with it."""
     X, y = datasets.load(name)
     facts = datasets.facts(name)
-    assert facts.continuous == list(X.columns)
+    assert {*facts.continuous, *facts.categorical} == set(X.columns)
+    assert all(facts.encoding[column].levels == list(X[column].cat.categories) for column in facts.categorical)
     assert facts.expected_rows == len(X) == len(y)
     datasets.fetch(name)
     assert datasets.is_here(name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -17,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
-from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3, make_sparse_uncorrelated
 
 from dln_bench import _download
+from dln_bench._held_out import HELD_OUT, make
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,16 +88,6 @@ class Facts:
     source: _download.Source | None = None
 
 
-#: Data that the defaults of dln were not chosen on: made, or bundled with scikit-learn.
-HELD_OUT: Final[dict[str, Callable[[], tuple[Any, Any]]]] = {
-    "friedman1": lambda: make_friedman1(2000, noise=1.0, random_state=0),
-    "friedman2": lambda: make_friedman2(2000, noise=100.0, random_state=0),
-    "friedman3": lambda: make_friedman3(2000, noise=0.1, random_state=0),
-    "sparse": lambda: make_sparse_uncorrelated(1000, n_features=200, random_state=0),
-    "diabetes": lambda: load_diabetes(return_X_y=True, scaled=False),
-}
-
-
 def names() -> list[str]:
     """Return the names of the datasets.
 
@@ -130,8 +119,7 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     import pandas as pd
 
     if name in HELD_OUT:
-        values, target = HELD_OUT[name]()
-        return pd.DataFrame(values).rename(columns=lambda j: f"x{j}"), pd.Series(target)
+        return make(name)
     fact = facts(name)
     frame = pd.read_csv(path(name))
     wanted = [*fact.continuous, *fact.categorical, fact.target]
@@ -203,18 +191,19 @@ def cache_folder() -> Path:
 
 @cache
 def _made_facts(name: str) -> Facts:
-    X, _ = load(name)
+    X, _ = make(name)
+    categories = {column: list(X[column].cat.categories) for column in X.select_dtypes("category").columns}
     return Facts(
         title=name,
         origin="scikit-learn",
         licence="BSD-3-Clause",
         file="",
         target="y",
-        continuous=list(X.columns),
-        categorical=[],
-        encoding={},
+        continuous=[column for column in X.columns if column not in categories],
+        categorical=list(categories),
+        encoding={column: Encoding("one_hot_drop_first", levels) for column, levels in categories.items()},
         expected_rows=len(X),
-        n_categorical_columns=0,
+        n_categorical_columns=sum(len(levels) - 1 for levels in categories.values()),
         drop_columns=[],
         drop_missing=False,
         drop_duplicates=False,
