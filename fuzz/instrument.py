@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import atheris
 
+import dln
+from dln._compile import kernel_files
+
 
 def instrumented() -> Any:
     """Return a context in which dln is imported with its branches counted, except where Numba compiles them."""
-    spec = importlib.util.find_spec("dln")
-    folder = Path(spec.origin).parent  # type: ignore[union-attr, arg-type]
-    compiled = [
-        ".".join(("dln", *path.relative_to(folder).with_suffix("").parts))
-        for path in folder.rglob("*.py")
-        if "numba" in path.read_text(encoding="utf-8")
-    ]
+    folder = Path(dln.__file__).parent
+    compiled = [".".join(("dln", *path.relative_to(folder).with_suffix("").parts)) for path in kernel_files()]
     return atheris.instrument_imports(include=["dln"], exclude=compiled)

@@ -1,5 +1,7 @@
 """What students learn: teachers, synthetic rows, folds, screening and the clock."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,13 +60,14 @@ def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
     rows = np.arange(200)
     inputs, y = friedman.inputs.at(rows), friedman.target[rows]
     fold = rows % 5
-    lessons = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, 2, stop=lambda: False)
+    with ThreadPoolExecutor(2) as pool:
+        lessons = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, pool.map, stop=lambda: False)
     assert lessons.explained > 0.6
     error = np.mean((lessons.unseen - y) ** 2)
     assert lessons.explained == pytest.approx(1 - error / np.var(y))
     assert np.mean((lessons.seen - y) ** 2) < error
     assert lessons.synthetic.shape == (50,)
-    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, 1, stop=lambda: False)
+    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, map, stop=lambda: False)
     np.testing.assert_array_equal(again.by_fold, lessons.by_fold)
 
 
@@ -72,7 +75,7 @@ def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
     """Four kinds of teachers learn from numbers, missing ones among them, and bits."""
     task = some_task(0, n_rows=80)
     fold = np.arange(80) % 5
-    lessons = teach(task.inputs, task.inputs, task.target, task.weight, fold, 4, 0, 1, stop=lambda: False)
+    lessons = teach(task.inputs, task.inputs, task.target, task.weight, fold, 4, 0, map, stop=lambda: False)
     assert np.isfinite(lessons.by_fold).all()
     assert np.isfinite(lessons.synthetic).all()
 
@@ -81,7 +84,7 @@ def test_teachers_without_time_say_nothing(friedman):
     """Where there is no time for all teachers there are no lessons."""
     rows = np.arange(60)
     inputs = friedman.inputs.at(rows)
-    assert teach(inputs, inputs, friedman.target[rows], np.ones(60), rows % 5, 1, 0, 1, stop=lambda: True) is None
+    assert teach(inputs, inputs, friedman.target[rows], np.ones(60), rows % 5, 1, 0, map, stop=lambda: True) is None
 
 
 def test_the_number_of_teachers():

@@ -175,18 +175,23 @@ def _home() -> tuple[Path | None, str | None]:
     return private / name, reason
 
 
+def kernel_files() -> list[Path]:
+    """Return the files of the package that hold kernels."""
+    return [path for path in sorted(_PACKAGE.rglob("*.py")) if _MAKES_KERNELS.search(path.read_bytes())]
+
+
 @cache
 def kernel_hash() -> str:
     """Return a hash of all files that hold kernels, of those they import from, and of what compiles them."""
     versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
-    texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
-    kernels = [path for path, text in texts.items() if _MAKES_KERNELS.search(text)]
+    texts = {path: path.read_bytes() for path in kernel_files()}
     # A kernel's constants may come from a file that holds none.
-    named = {module.decode() for path in kernels for module in _IMPORTED.findall(texts[path])}
+    named = {module.decode() for text in texts.values() for module in _IMPORTED.findall(text)}
+    imported = {_PACKAGE.joinpath(*module.split(".")).with_suffix(".py") for module in named}
+    texts |= {path: path.read_bytes() for path in imported if path.is_file()}
     found = hashlib.sha256(repr(versions).encode())
-    for path, text in texts.items():
-        if path in kernels or ".".join(path.relative_to(_PACKAGE).with_suffix("").parts) in named:
-            found.update(repr((path.relative_to(_PACKAGE).as_posix(), len(text))).encode() + text)
+    for path, text in sorted(texts.items()):
+        found.update(repr((path.relative_to(_PACKAGE).as_posix(), len(text))).encode() + text)
     return found.hexdigest()[:16]
 
 

@@ -32,10 +32,13 @@ class Goal(NamedTuple):
     synthetic: bool
 
 
-#: y alone is best where a page is too small to follow the teachers (parkinsons, energy); synthetic rows steady small
-#: tables (concrete, airfoil); mostly the teachers' labels is best where y is noisy (abalone, mpg, wine).
+#: What is learned where there are no teachers.
 Y_ALONE: Final = Goal(1.0, synthetic=False)
-GOALS: Final = (Y_ALONE, Goal(1.0, synthetic=True), Goal(0.3, synthetic=True))
+#: What is tried where there are. Synthetic rows steady small and noisy tables (mpg, infrared, insurance: 0.01 to 0.03
+#: of R²), with mostly the teachers' labels where y is noisy (abalone) and y itself where it is not (airfoil, bike). On
+#: parkinsons, whose rows are like no others, they cost 0.02. y alone is not tried: mixed with the teachers' labels it
+#: was as good or better on 10 of 12 datasets, by up to 0.1.
+GOALS: Final = (Goal(0.3, synthetic=False), Goal(1.0, synthetic=True), Goal(0.3, synthetic=True))
 
 
 @dataclass(frozen=True, slots=True)

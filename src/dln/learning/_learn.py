@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln.learning._expression import Expression, Signals, renumbered
-from dln.learning._goal import GOALS, Y_ALONE, Distillation, Sample
+from dln.learning._goal import Y_ALONE, Distillation, Goal, Sample
 from dln.learning._inputs import Floats, Inputs
 from dln.learning._losses import Loss
 from dln.learning._polish import sweep
@@ -120,7 +120,8 @@ class Fit:
         """Return the rules for some rows, validated on rows of the user's or on folds."""
         with (
             threadpool_limits(limits=1),  # matrices here are small: more threads than one only wait for each other
-            ThreadPoolExecutor(max_workers=max(1, self.setting.n_threads)) as pool,
+            # OpenMP counts threads per thread: a worker that does not say so itself would start a team of its own.
+            ThreadPoolExecutor(max(1, self.setting.n_threads), initializer=threadpool_limits, initargs=(1,)) as pool,
         ):
             kept = screened(rows)
             if len(kept) < rows.inputs.n_inputs:
@@ -136,13 +137,15 @@ class Fit:
     def _learn(self, rows: Sample, unseen: Sample | None, pool: ThreadPoolExecutor) -> Learned:
         recipe, seed = self.setting.recipe, self.setting.seed
         sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
-        distillation = self._distil(sample)
+        distillation = self._distil(sample, pool)
         choice = self._choose(distillation, pool)
         task = distillation.task(choice.goal)
         outcome = self.train(_network_task(task, recipe, [seed, 30]), self.clock.stage("networks", 0.5))
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
+        # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
+        found = pool.submit(self._points, task, outcome, choice, rows)
         validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
-        points = self._points(task, outcome, choice, rows)
+        points = found.result()
         folds = [result for future in validations if (result := future.result()) is not None]
         if unseen is not None:
             folds = [({point.budget: point.predict(unseen.inputs) for point in points}, unseen)]
@@ -150,7 +153,7 @@ class Fit:
         ceiling = None if distillation.lessons is None else distillation.lessons.explained
         return Learned(points, _smallest_good(points, validation), validation, ceiling, outcome)
 
-    def _distil(self, sample: Sample) -> Distillation:
+    def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
         """Return the sample with what teachers make of it."""
         setting, n = self.setting, len(sample.y)
         # Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot.
@@ -172,7 +175,7 @@ class Fit:
                 fold,
                 setting.n_teachers,
                 setting.seed,
-                setting.n_threads,
+                pool.map,
                 stop=stop,
                 after_each=after_each,
             )
@@ -204,11 +207,12 @@ class Fit:
 
         def compute() -> Arrays:
             choice = choose_goal(distillation, n_trials, recipe.budget.page, self.setting.seed, run, stop=stop)
-            return named({"goal": GOALS.index(choice.goal), "penalty": choice.penalty})
+            return named({**choice.goal._asdict(), "penalty": choice.penalty})
 
         arrays = self._staged("goal", compute)
         assert arrays is not None  # noqa: S101 (a choice is always made)
-        return Choice(GOALS[int(arrays["goal"])], float(arrays["penalty"]))
+        goal = Goal(float(arrays["share_of_y"]), bool(arrays["synthetic"]))
+        return Choice(goal, float(arrays["penalty"]))
 
     def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[Point, ...]:
         """Return the best rules found for every size, weights solved for on all rows."""

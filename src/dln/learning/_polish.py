@@ -1,8 +1,6 @@
 """Polish: one change at a time, kept where the refitted loss falls, within the budget of conditions.
 
-A change puts another test in the place of one, adds a test by "and" or "or" anywhere in a rule, takes a part away, or
-begins a rule anew with one test. Candidates for a change come from a scan of all cut-offs of all inputs; the best of
-them are judged exactly, all weights refitted.
+Sweeps over all rules change each in turn; extensions spend what is left of the budget; shrinking gives it back.
 """
 
 from __future__ import annotations
@@ -12,25 +10,14 @@ from typing import Final
 
 import numpy as np
 
-from dln.learning._expression import (
-    AND,
-    OR,
-    Expression,
-    Join,
-    Test,
-    length,
-    part,
-    paths,
-    with_part,
-    without_part,
-)
-from dln.learning._inputs import Floats
+from dln.learning._changes import Effort, best_change
+from dln.learning._expression import Expression, Test, length, paths, without_part
 from dln.learning._rule_set import RuleSet
 from dln.learning._task import Budget
 
-#: Tests that a scan proposes for one place, and changes of a rule that are then judged exactly.
-PER_PLACE: Final = 3
-JUDGED: Final = 10
+#: How widely changes are looked for: in a sweep, where all kinds compete, and where a rule is only made longer.
+SWEEPING: Final = Effort(per_place=3, judged=10)
+EXTENDING: Final = Effort(per_place=2, judged=5)
 #: A change must lower the loss by this share of the target's variation.
 WORTH_IT: Final = 1e-6
 #: A sweep that changes fewer rules than this share ends the polish.
@@ -63,55 +50,20 @@ def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator, stop: Callab
     for j in rng.permutation(len(rules)).tolist():
         if stop():
             break
-        rest = rules.without(j)
-        expression = rules.expressions[j]
-        room = budget.conditions - rules.n_conditions + length(expression)
+        room = budget.conditions - rules.n_conditions + rules.lengths[j]
         longest = min(budget.rule_length, room)
-        options = _screened(_changes(rules, j, rest.residual, longest), price)
-        options += [without_part(expression, path) for path in paths(expression) if path]
-        if not options:
-            continue
-        fires = [task.signals(option) for option in options]
-        gains = rules.gains(rest, [*fires, rules.fires[j]])
-        gains[:-1] -= price * np.array([length(option) for option in options])
-        best = int(np.argmax(gains[:-1]))
-        if gains[best] > gains[-1] - price * length(expression) + WORTH_IT * task.variation:
-            rules.replace(j, options[best], fires[best])
+        own, change = best_change(rules, j, rules.without(j), SWEEPING, longest=longest, price=price)
+        if change is not None and change.gain > own + WORTH_IT * task.variation:
+            rules.replace(j, change.expression, task.signals(change.expression))
             n_changed += 1
     return n_changed
 
 
-def _screened(options: list[tuple[float, Expression]], price: float) -> list[Expression]:
-    """Return the most promising changes, once each."""
-    options = sorted(options, key=lambda option: price * length(option[1]) - option[0])
-    return list(dict.fromkeys(expression for _, expression in options))[:JUDGED]
-
-
-def _changes(
-    rules: RuleSet, j: int, residual: Floats, longest: int, most: int = PER_PLACE
-) -> list[tuple[float, Expression]]:
-    """Return changes of a rule and what each would gain for itself."""
-    task, expression = rules.task, rules.expressions[j]
-    options: list[tuple[float, Expression]] = list(_single_tests(rules, residual, most))
-    for path in paths(expression):
-        here = part(expression, path)
-        without, within = (task.signals.forced(expression, path, value) for value in (False, True))
-        change = within.view(np.int8) - without.view(np.int8)
-        if isinstance(here, Test) and path:
-            for gain, test in task.scanner(without, change, residual, most):
-                options.append((gain, with_part(expression, path, test)))
-        if length(expression) < longest:
-            fires = task.signals(here)
-            for gain, test in task.scanner(without, change * fires, residual, most):
-                options.append((gain, with_part(expression, path, Join(AND, here, test))))
-            for gain, test in task.scanner(np.where(fires, within, without), change * ~fires, residual, most):
-                options.append((gain, with_part(expression, path, Join(OR, here, test))))
-    return options
-
-
-def _single_tests(rules: RuleSet, residual: Floats, most: int) -> list[tuple[float, Test]]:
+def _single_tests(rules: RuleSet) -> list[tuple[float, Test]]:
     n = rules.task.n_rows
-    return rules.task.scanner(np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_), residual, most)
+    return rules.task.scanner(
+        np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_), rules.without(None).residual, SWEEPING.per_place
+    )
 
 
 def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
@@ -121,20 +73,15 @@ def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
     while rules.n_conditions < budget.conditions and not stop():
         options: list[tuple[float, int, Expression]] = []
         if len(rules) < budget.rules:
-            rest = rules.without(None)
-            tests = [test for _, test in _single_tests(rules, rest.residual, PER_PLACE)]
-            gains = rules.gains(rest, [task.signals(test) for test in tests]) if tests else np.empty(0)
+            tests = [test for _, test in _single_tests(rules)]
+            gains = rules.gains(rules.without(None), [task.signals(test) for test in tests])
             options += [(float(gain), len(rules), test) for gain, test in zip(gains, tests, strict=True)]
-        for j, expression in enumerate(rules.expressions):
-            n = length(expression)
-            if n < budget.rule_length:
-                rest = rules.without(j)
-                longer = [option for option in _changes(rules, j, rest.residual, n + 1, 2) if length(option[1]) > n]
-                best = _screened(longer, 0.0)[: JUDGED // 2]
-                if best:
-                    gains = rules.gains(rest, [*map(task.signals, best), rules.fires[j]])
-                    place = int(np.argmax(gains[:-1]))
-                    options.append((float(gains[place] - gains[-1]), j, best[place]))
+        for j in range(len(rules)):
+            longest = rules.lengths[j] + 1
+            if longest <= budget.rule_length:
+                own, change = best_change(rules, j, rules.without(j), EXTENDING, longest=longest, only_longer=True)
+                if change is not None:
+                    options.append((change.gain - own, j, change.expression))
         if not options or max(options, key=lambda option: option[0])[0] < WORTH_IT * task.variation:
             break
         options.sort(key=lambda option: -option[0])

@@ -7,15 +7,13 @@ have not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
-from threadpoolctl import threadpool_limits
 
 from dln.learning._inputs import Floats, Inputs
 
@@ -26,6 +24,10 @@ MAX_KERNEL_ROWS: Final = 1500
 #: From so many rows on trees may be larger, and kernel machines are left out: boosting is ahead of them there.
 MANY_ROWS: Final = 2000
 MAX_ROWS_FOR_KERNELS: Final = 6000
+
+#: A teacher's job is a fold and a kind of teacher; None comes back where there is no time.
+Predictions: TypeAlias = tuple[Floats, Floats] | None
+Run: TypeAlias = Callable[[Callable[[tuple[int, int]], Predictions], Sequence[tuple[int, int]]], Iterable[Predictions]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +72,20 @@ def teach(
     fold: npt.NDArray[np.intp],
     n_kinds: int,
     seed: int,
-    n_threads: int,
+    run: Run,
     *,
     stop: Callable[[], bool],
     after_each: Callable[[], None] = lambda: None,
 ) -> Lessons | None:
-    """Cross-fit the teachers; None where there was no time for all of them."""
+    """Cross-fit the teachers; None where there was no time for all of them.
+
+    `run` does the jobs, side by side or one after the other.
+    """
     table, others = inputs.as_table(), synthetic.as_table()
     n_folds = int(fold.max()) + 1
     makers = _makers(len(y), inputs.n_inputs)[:n_kinds]
 
-    def predictions(job: tuple[int, int]) -> tuple[Floats, Floats] | None:
+    def predictions(job: tuple[int, int]) -> Predictions:
         if stop():
             return None
         k, member = job
@@ -91,9 +96,7 @@ def teach(
         return model.predict(table), model.predict(others)
 
     jobs = [(k, member) for k in range(n_folds) for member in range(len(makers))]
-    # One thread each: side by side they use the cores better, and sums do not depend on how many there are.
-    with threadpool_limits(limits=1), ThreadPoolExecutor(max_workers=max(1, n_threads)) as pool:
-        results = [result for result in pool.map(predictions, jobs) if result is not None]
+    results = [result for result in run(predictions, jobs) if result is not None]
     if len(results) < len(jobs):
         return None
     on_rows = np.array([rows for rows, _ in results]).reshape(n_folds, len(makers), len(y))
