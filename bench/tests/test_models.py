@@ -18,7 +18,6 @@ from dln_bench.models._mlp import TorchMLP
 from dln_bench.models._models import CHANGES, OURS, find, inner_params, own_params
 from dln_bench.models._preparation import Clip, prepared
 from dln_bench.models._size import conditions, count_operations
-from models import SMALL as SMALL_PAGE
 
 PAPER_OPS = SHARED.parent / "paper" / "ops.csv"
 NAMES = [*MODELS, *ABLATIONS]
@@ -31,7 +30,7 @@ SMALL = {
     "lightgbm": {"n_estimators": 3, "min_child_samples": 3},
     "lightgbm-default": {"n_estimators": 3, "min_child_samples": 3},
     **{name: {"max_epochs": 2, "hidden_layer_sizes": (8, 4)} for name in ["dln-paper", *ABLATIONS]},
-    "dln": {key: value for key, value in SMALL_PAGE.items() if key not in {"random_state", "n_jobs"}},
+    "dln": {**_quick.settings("dln"), "n_grown_rules": 3, "n_teachers": 0, "hidden_layer_sizes": (12, 8)},
 }
 
 
@@ -45,10 +44,7 @@ def table(tmp_path, monkeypatch):
 def made(name, facts, seed=0):
     """Return a model of the benchmark that is fitted at once."""
     model = find(name).make(facts, seed)
-    small = dict(SMALL.get(name, {}))
-    if name == "dln":
-        small |= {"n_grown_rules": 3, "n_teachers": 0}
-    return model.set_params(**inner_params(name, small))
+    return model.set_params(**inner_params(name, SMALL.get(name, {})))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -100,6 +100,8 @@ def budget_figure(results: Sequence[Result]) -> Figure | None:
                 list(found), list(found.values()), marker=MARKERS.get(model, "o"), color=color(model), linewidth=1.6,
                 label=short_title(model),
             )  # fmt: skip
+        if any(model in lines for model, _ in stated):
+            ax.plot([], [], "o--", color="#8c8c8c", markerfacecolor="white", linewidth=1.2, label="the paper's")
         ticks = sorted({trials for found in lines.values() for trials in found} | {trials for _, trials in stated})
         ax.set_xticks(ticks, [str(trials) for trials in ticks])
         ax.set_xlabel("trials of the search")

@@ -315,9 +315,11 @@ def _correlation(blocks: Sequence[Sequence[float]]) -> Any:
 
 def seconds(comparison: Comparison) -> Figure | None:
     """Draw how long a unit took for each model: search and fit together."""
+    told = [(model, one.seconds) for (_, model, _), one in comparison.results.items() if one.seconds > 0]
     taken = {
-        model: [max(one.seconds, 1e-3) for (_, other, _), one in comparison.results.items() if other == model]
+        model: values
         for model in comparison.models
+        if (values := [max(seconds, 1e-3) for other, seconds in told if other == model])
     }
     if not taken:
         return None
@@ -346,10 +348,14 @@ def seconds(comparison: Comparison) -> Figure | None:
         picture = svg(figure)
     caption = (
         f"Time per unit at {plural(comparison.trials, 'trial')}: dot and number at the median, thick line over the "
-        f"middle half, thin line over all units. Units ran on machines, and beside work, that the result file does not "
-        f"know."
+        f"middle half, thin line over all units. Units ran on {_machines(comparison)}, beside other work or not."
     )
     return Figure("seconds", caption, picture)
+
+
+def _machines(comparison: Comparison) -> str:
+    found = sorted({one.machine or "machines that were not told" for one in comparison.results.values()})
+    return "; ".join(found)
 
 
 def _duration(value: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dln import operations
+from dln._cone import node_columns
 from dln_bench import datasets
 from dln_bench._results import Result
 from dln_bench._unit import TEST_SHARE
@@ -78,7 +79,7 @@ def _picture(result: Result, paper: float) -> Figure:
     cut = float(r2_score(y_test, small.predict(X_test)))
     rules, kept = len(model.circuit_.rules), len(small.circuit_.rules)
     use = "uses" if kept == 1 else "use"
-    columns = {literal.column for literal in small.circuit_.literals}
+    columns = {column for rule in small.circuit_.rules for column in node_columns(small.circuit_, rule.node)}
     size = (
         f"which is not above the paper's {count(limit)} operations"
         if kept == rules
