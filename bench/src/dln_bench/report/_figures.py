@@ -55,7 +55,7 @@ MARKERS: Final[Mapping[str, str]] = {
     "dln-paper": "P",
     "dln": "*",
     "lightgbm": "X",
-    "lightgbm-default": "x",
+    "lightgbm-default": "X",
     "ebm": "d",
     "figs-100": "8",
     "rulefit-100": "H",
