@@ -178,7 +178,7 @@ def _places(value: Any, *before: Any) -> Iterator[tuple[Any, ...]]:
 
 def _field_missing(model: Any, rng: Random) -> None:
     inside = _one([model, model["training"], *model["literals"], *model["rules"], *model["columns"]], rng)
-    del inside[_one([name for name in inside if name not in ("categories", "support", "target")], rng)]
+    del inside[_one([name for name in inside if name not in ("categories", "support", "target", "ranges")], rng)]
 
 
 def _field_unknown(model: Any, rng: Random) -> None:
@@ -199,6 +199,8 @@ def _facts(model: Any, rng: Random) -> None:
             ("target_min", 1.7e308),
             ("target_max", -1.7e308),
             ("versions", None),
+            ("ranges", {"no such column": [0.0, 1.0]}),
+            ("ranges", {model["columns"][0]["name"]: [1.0, -1.0]}),
         ],
         rng,
     )

@@ -78,6 +78,14 @@ WALK = {
     ],
     "explain": [["m.dln", "t.parquet"], ["m.dln", "t.parquet", "--json"], ["text.dln", "t.parquet"]],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
+    "report": [
+        ["m.dln", "--data", "t.parquet", "-o", "page.html", "--force"],
+        ["m.dln", "--data", "wrong.parquet", "-o", "page.html", "--force"],
+        ["m.dln", "--data", "other.parquet", "-o", "page.html", "--force"],
+        ["m.dln", "--data", "t.parquet", "-t", EVIL, "-o", "page.html", "--force"],
+        ["m.dln", "-o", f"page{EVIL}.html", "--force"],
+        ["literal.dln", "-o", "page.html", "--force"],
+    ],
     "export": [
         ["m.dln", "-o", "model.py", "--force"],
         ["m.dln", "-o", "model.sql", "--force", "--no-verify"],

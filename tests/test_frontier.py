@@ -58,3 +58,14 @@ def test_print_tells_sizes_and_the_ceiling(frontier):
     assert len(lines) == 1 + len(frontier) + 1
     assert lines[-1].endswith("0.950")
     assert "any number" not in repr(replace(frontier, ceiling=None))
+
+
+def test_more_conditions_are_told_where_they_are_worth_it(frontier):
+    """A model stands at its largest size with a circuit; beyond, the smallest size that is nearly the best counts."""
+    assert frontier.own is frontier[2]
+    assert frontier.worthwhile() is frontier[3]
+    larger = (*frontier.points, Point(400, None, None, 0.902), Point(800, None, None, 0.95))
+    assert Frontier(larger).worthwhile() == larger[-1]
+    assert Frontier(larger[:-1]).worthwhile() == larger[3]
+    assert Frontier((*frontier.points[:3], Point(200, None, None, 0.602))).worthwhile() is None
+    assert Frontier(()).worthwhile() is None

@@ -7,10 +7,11 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_array, column_or_1d
 
 from dln._builder import FALSE_SIGNAL, TRUE_SIGNAL, CircuitBuilder, Signal
 from dln._circuit import LARGEST_SUM, MAX_DECIMALS, Above, Circuit, IsMissing, Values
@@ -18,6 +19,7 @@ from dln._cutoffs import shortest_between
 from dln._encoding import ENCODED_MISSING, Encoder, scale
 from dln._errors import PrecisionWarning
 from dln._network import Network
+from dln._table import refuse_mask
 
 #: Weights are told to this many digits below the first digit of the target's spread: the rounding of a hundred
 #: weights then moves R² by less than 1e-7.
@@ -75,6 +77,22 @@ class Target:
         if not self.varying:
             return np.zeros(len(y))
         return (y / 2 - self.mean / 2) / (self.spread / 2)  # halves, whose difference never overflows
+
+
+def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
+    """Return a target as float64, or raise what is wrong with it."""
+    if y is None:
+        message = "requires y to be passed, but the target y is None"
+        raise ValueError(message)
+    refuse_mask(y, name)
+    with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
+    y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
+    if len(y) != n_rows:
+        message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
+        raise ValueError(message)
+    check_target_size(y, name)
+    return np.asarray(y + 0.0)
 
 
 def check_target_size(y: npt.NDArray[np.float64], name: str) -> None:

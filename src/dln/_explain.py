@@ -6,7 +6,6 @@ one small table over blocks, computed in full against the background rows: nothi
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -64,14 +63,10 @@ class Explanation:
         lines = [f"{weight:>{width}}  {text}" for weight, text in rows]
         return "\n".join([self._title(), *lines])
 
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f'<tr><td style="text-align:right">{html.escape(weight)}</td>'
-            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
-            for weight, text in self._rows()
-        )
-        title = html.escape(self._title())
-        return f'<table><caption style="text-align:left">{title}</caption><tbody>{body}</tbody></table>'
+    def _repr_html_(self) -> str | None:
+        from dln.report import explanation_html  # the page is a reader of explanations; this is their only way back
+
+        return explanation_html(self)
 
     def _title(self) -> str:
         title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}"
@@ -102,8 +97,9 @@ class Explanations:
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.rows))
 
-    def _repr_html_(self) -> str:
-        return "".join(row._repr_html_() for row in self.rows)
+    def _repr_html_(self) -> str | None:
+        shown = [row._repr_html_() for row in self.rows]
+        return None if None in shown else "".join(map(str, shown))
 
 
 def interval_text(low: float, high: float) -> str:

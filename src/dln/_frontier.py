@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dln._circuit import Circuit
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+#: More conditions are worth a word where they raise the validated R² by so much.
+WORTH_A_WORD: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,24 @@ class Frontier:
         if self.ceiling is not None:
             lines.append(f"any number  {'':>5}  {_share(self.ceiling):>12}")
         return "\n".join(lines)
+
+    @property
+    def own(self) -> Point | None:
+        """The point of the model itself: the largest that has a circuit."""
+        known = [point for point in self.points if point.circuit is not None]
+        return known[-1] if known else None
+
+    def worthwhile(self) -> Point | None:
+        """Return the smallest of the larger sizes that is clearly better and near the best of them; None if none is."""
+        own = self.own
+        if own is None or own.r2 is None:
+            return None
+        larger = [(point.r2, point) for point in self.points if point.circuit is None and point.r2 is not None]
+        worth = max((r2 for r2, _ in larger), default=0.0)
+        if worth < own.r2 + WORTH_A_WORD:
+            return None
+        enough = max(own.r2 + WORTH_A_WORD, worth - WORTH_A_WORD)
+        return min((point for r2, point in larger if r2 >= enough), key=lambda point: point.max_conditions)
 
     def pick(self, max_conditions: int) -> Point:
         """Return the model of the largest size that has at most so many conditions."""

@@ -12,25 +12,20 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
 from dln._bits import PreparedCircuit, predict_array, prepare
 from dln._bits import predict as predict_values
 from dln._circuit import Circuit, Values
-from dln._discretize import Target, check_target_size
+from dln._discretize import Target, check_target
 from dln._encoding import Encoder, learn_encoder
 from dln._intervals import PredictsIntervals
 from dln._model_file import write_model
-from dln._readable import ReadableModel
 from dln._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
-from dln._saving import to_saved, training_facts
-from dln._table import Table, has_names, learn_table, read_batches, read_table, refuse_mask
+from dln._saving import learned_ranges, to_saved, training_facts
+from dln._table import Table, has_names, learn_table, read_batches, read_table
+from dln.report import ReportableModel
 from dln.training._loop import Callback, Trained
 
 #: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
@@ -77,7 +72,7 @@ class Rows:
         return validation.values, check_target(y_val, validation.n_rows, "y_val")
 
 
-class CircuitRegressor(ReadableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
+class CircuitRegressor(ReportableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
     """A regressor that is a circuit: base of those that learn one."""
 
     categorical_features: Any
@@ -164,24 +159,10 @@ class CircuitRegressor(ReadableModel, PredictsIntervals, RegressorMixin, BaseEst
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name
-        self.training_facts_ = training_facts(rows.table.n_rows, len(rows.distinct.index), rows.y[rows.distinct.index])
+        index = rows.distinct.index
+        ranges = learned_ranges(circuit, rows.values, index)
+        self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
         return self
-
-
-def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
-    """Return a target as float64, or raise what is wrong with it."""
-    if y is None:
-        message = "requires y to be passed, but the target y is None"
-        raise ValueError(message)
-    refuse_mask(y, name)
-    with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
-        y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
-    y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
-    if len(y) != n_rows:
-        message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
-        raise ValueError(message)
-    check_target_size(y, name)
-    return np.asarray(y + 0.0)
 
 
 def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -93,17 +92,10 @@ class RuleTable:
             lines.append(f"{numbers}  {row[3]}")
         return "\n".join([*lines, *self._rest()])
 
-    def _repr_html_(self) -> str:
-        right, left = ' style="text-align:right"', ' style="text-align:left"'
-        styles = [right] * 3 + [left]
-        head = "".join(f"<th{style}>{name}</th>" for style, name in zip(styles, _HEADINGS, strict=True))
-        body = "".join(
-            "<tr>" + "".join(f"<td{s}>{html.escape(text)}</td>" for s, text in zip(styles, row, strict=True)) + "</tr>"
-            for row in self._cells()
-        )
-        rest = "".join(f"<p>{html.escape(line)}</p>" for line in self._rest())
-        caption = f'<caption style="text-align:left">{html.escape(self._title())}</caption>'
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    def _repr_html_(self) -> str | None:
+        from dln.report import rules_html  # the page is a reader of the rules; this is their only way back
+
+        return rules_html(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table as a pandas DataFrame."""

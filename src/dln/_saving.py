@@ -17,7 +17,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from dln._atomic import AnyPath
-from dln._circuit import Circuit, Column, IsIn, Literal
+from dln._circuit import Circuit, Column, IsIn, Literal, Values
 from dln._dates import with_dates_whole
 from dln._errors import ModelFileError
 from dln._model_file import SavedModel
@@ -36,12 +36,14 @@ OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_"
 KINDS: Final[dict[str, TypingLiteral["page", "paper"]]] = {"DLNRegressor": "page", "PaperDLNRegressor": "paper"}
 
 
-def training_facts(n_rows: int, n_distinct: int, y: npt.NDArray[np.float64]) -> dict[str, Any]:
+def training_facts(
+    n_rows: int, n_distinct: int, y: npt.NDArray[np.float64], ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
     """Return what a model remembers of the table that it learned from.
 
     No times and no places: the same fit gives the same file.
     """
-    return {
+    facts: dict[str, Any] = {
         "rows": n_rows,
         "distinct_rows": n_distinct,
         "target_min": float(y.min()),
@@ -54,6 +56,27 @@ def training_facts(n_rows: int, n_distinct: int, y: npt.NDArray[np.float64]) -> 
             "scikit-learn": sklearn.__version__,
         },
     }
+    return facts | {"ranges": dict(ranges)} if ranges else facts
+
+
+def learned_ranges(
+    circuit: Circuit, values: Sequence[Values], rows: npt.NDArray[np.intp]
+) -> dict[str, tuple[float, float]]:
+    """Return the ends of each number column that rules read: beyond them a prediction is a guess, and is said to be.
+
+    >>> from dln._circuit import Above, Rule
+    >>> circuit = Circuit((Column("age"), Column("bmi")), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1)
+    >>> learned_ranges(circuit, [np.array([18.0, np.nan, 64.0]), np.array([20.0, 30.0, 40.0])], np.arange(3))
+    {'age': (18.0, 64.0)}
+    """
+    ranges = {}
+    for j in sorted({literal.column for literal in circuit.literals}):
+        if circuit.columns[j].categories is None:
+            known = values[j][rows]
+            known = known[~np.isnan(known)]
+            if len(known):
+                ranges[circuit.columns[j].name] = (float(known.min()), float(known.max()))
+    return ranges
 
 
 def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:

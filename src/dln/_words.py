@@ -32,6 +32,17 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def thousands(number: float) -> str:
+    """Return a number for reading: thousands apart, and no more digits than mean something.
+
+    >>> thousands(1460), thousands(12345.678), thousands(0.012345)
+    ('1,460', '12,346', '0.01235')
+    """
+    if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 (digits that float64 has)
+        return f"{int(number):,}"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"  # noqa: PLR2004 (four digits are enough)
+
+
 def weight_text(value: float, decimals: int) -> str:
     """Return a weight with all the decimals of its grid."""
     return f"{value:.{decimals}f}" if 0 <= decimals <= 15 else number_text(value)  # noqa: PLR2004 (digits of float64)

@@ -143,6 +143,8 @@ def _model(part: ModelPart) -> SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
+    if not part.training.ranges:  # a file that was written before there were any is as it was
+        del training["ranges"]
     circuit = _circuit(part, columns, part.decimals)
     return SavedModel(
         circuit,
@@ -203,6 +205,12 @@ def _check_rest(part: ModelPart) -> None:
         _fail("target_min must not be above target_max", "training")
     if part.training.distinct_rows > part.training.rows:
         _fail("distinct_rows must not be above rows", "training")
+    numbers = {column.name for column in part.columns if column.categories is None}
+    for name, (low, high) in part.training.ranges.items():
+        if name not in numbers or not low <= high:
+            _fail(
+                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
+            )
     bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
     for k, name in enumerate(part.dates):
         if name not in bases or name in part.dates[:k]:

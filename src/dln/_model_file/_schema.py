@@ -88,6 +88,8 @@ class TrainingPart(_Part, frozen=True):
     target_min: float
     target_max: float
     versions: dict[str, str]
+    ranges: dict[str, tuple[float, float]] = {}
+    """The smallest and the largest value of each number column that rules read."""
 
 
 class IntervalsPart(_Part, frozen=True):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _demo, _explain, _export, _fit, _plot, _predict, _prune, _show, _tune, _verify
+from dln.cli import _demo, _explain, _export, _fit, _plot, _predict, _prune, _report, _show, _tune, _verify
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -54,6 +54,7 @@ app.command("show")(_show.show_model)
 app.command("prune")(_prune.prune)
 app.command("explain")(_explain.explain)
 app.command("plot")(_plot.plot)
+app.command("report")(_report.report)
 app.command("export")(_export.export)
 app.command("verify")(_verify.verify)
 app.command("tune")(_tune.tune)

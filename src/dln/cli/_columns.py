@@ -83,14 +83,14 @@ def learnable(file: TableFile, frame: pl.DataFrame, wishes: Wishes) -> Learnable
     """Return inputs, target and weights of a table that was read from a file."""
     _check_names(file, wishes)
     frame = _without_values(frame, wishes.missing)
-    y = _numbers_of(file, frame, wishes.target, "the target")
+    y = numbers_of(file, frame, wishes.target, "the target")
     known = y.is_not_null()
     if not known.any():
         message = f"the target {wishes.target!r} is missing in every row of {file.said}: give rows where it is known"
         raise Mistake(message)
     weight = None
     if wishes.weight is not None:
-        weight = _numbers_of(file, frame, wishes.weight, "the weight").filter(known)
+        weight = numbers_of(file, frame, wishes.weight, "the weight").filter(known)
         _check_weight(file, wishes.weight, weight)
     findings = Findings()
     for name in file.names:
@@ -144,7 +144,7 @@ def _without_values(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame
     )
 
 
-def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+def numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return the target or weight as Float64, null where it is missing."""
     column = frame[name]
     if column.dtype == pl.String:

@@ -40,9 +40,9 @@ def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.D
     """Return the model's columns of one row of the file."""
     import polars as pl
 
+    from dln._words import thousands
     from dln.cli._inputs import find_inputs, inputs_of, sources
     from dln.cli._read import open_table
-    from dln.cli._terminal import thousands
 
     with open_table(table) as file:
         inputs = find_inputs(file, model.circuit_, model_said)
@@ -69,9 +69,9 @@ def _values(model_columns: list[str], X: pl.DataFrame) -> list[tuple[str, str]]:
 
 def _tell(model: CircuitRegressor, explanation: Explanation, X: pl.DataFrame, row: int, table: str) -> None:
     from dln._explain import interval_text
-    from dln._words import name_text, weight_text
+    from dln._words import name_text, thousands, weight_text
     from dln.cli._show import columns_used
-    from dln.cli._terminal import facts, show, thousands
+    from dln.cli._terminal import facts, show
     from dln.cli._text import weights_table
 
     decimals = explanation.decimals

@@ -13,6 +13,9 @@ from dln.cli import _options
 from dln.cli._mistakes import INTERRUPTED, Mistake, complain
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from dln._regressor import CircuitRegressor
     from dln.cli._columns import Learnable, Wishes
     from dln.cli._peers import Score, Split
@@ -83,14 +86,18 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def _split(data: Learnable, test_size: float, seed: int) -> Split:
+def split_rows(n_rows: int, n_test: int, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the rows to learn from and those to test on."""
     import numpy as np
 
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def _split(data: Learnable, test_size: float, seed: int) -> Split:
     from dln.cli._peers import Split
 
-    order = np.random.default_rng(seed).permutation(len(data.y))
-    n_test = round(test_size * len(order))
-    test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
+    train, test = split_rows(len(data.y), round(test_size * len(data.y)), seed)
     X, y, weight = data.X, data.y, data.weight
     return Split(
         X[train],
@@ -142,8 +149,9 @@ def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
 
 
 def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list[Score], took: float) -> None:
+    from dln._words import thousands
     from dln.cli._size import size_sentences
-    from dln.cli._terminal import facts, show, thousands
+    from dln.cli._terminal import facts, show
     from dln.cli._text import page_of_rules, quoted_name, scores_table
 
     tested = f" and tested on {thousands(len(split.y_test))} others" if scores else ""
@@ -157,6 +165,7 @@ def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list
         (f"dln prune {quoted} --max-conditions N -o small.dln", "a smaller model"),
         (f"dln predict {quoted} TABLE", "predictions for another table"),
         (f"dln explain {quoted} TABLE --row 1", "why a row gets its prediction"),
+        (f"dln report {quoted} --data TABLE -o model.html", "a page to open, read and play with"),
         (f"dln plot {quoted} -o model.svg", "a picture"),
     ]
     show(f"\nSaved to {output}. What to do next:", facts(next_steps))

@@ -9,11 +9,9 @@ from rich.table import Table
 from dln._words import counted
 
 if TYPE_CHECKING:
-    from dln._frontier import Frontier, Point
+    from dln._frontier import Frontier
     from dln._regressor import CircuitRegressor
 
-#: More conditions are worth a word where they raise the validated R² by so much.
-WORTH_A_WORD: Final = 0.005
 #: Differences below this are not seen in three digits.
 _UNSEEN: Final = 0.0005
 
@@ -35,16 +33,10 @@ def size_text(model: CircuitRegressor) -> str:
     return f"{counted(rules.n_conditions, 'condition')} in {counted(len(rules), 'rule')}"
 
 
-def own_point(frontier: Frontier | None) -> Point | None:
-    """Return the point of the model itself: the largest that has a circuit."""
-    known = [point for point in frontier or () if point.circuit is not None]
-    return known[-1] if known else None
-
-
 def size_sentences(model: CircuitRegressor) -> list[str]:
     """Return what the model's conditions are worth, and what more of them would bring, as far as either is known."""
     frontier = frontier_of(model)
-    own = own_point(frontier)
+    own = None if frontier is None else frontier.own
     if frontier is None or own is None or own.r2 is None:
         return [f"{size_text(model)}."]
     larger = [point for point in frontier if point.circuit is None and point.r2 is not None]
@@ -55,11 +47,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
         else f"of {best:.3f} that the best model found reaches"
     )
     sentences = [f"{size_text(model)} reach R² {own.r2:.3f} on rows not learned from, {rest}."]
-    worth = max((point.r2 or 0.0 for point in larger), default=0.0)
-    if worth >= own.r2 + WORTH_A_WORD:
-        # the smallest that is nearly as good as the best of them
-        enough = max(own.r2 + WORTH_A_WORD, worth - WORTH_A_WORD)
-        more = min((p for p in larger if (p.r2 or 0.0) >= enough), key=lambda point: point.max_conditions)
+    more = frontier.worthwhile()
+    if more is not None:
         size = more.max_conditions
         sentences.append(f"{size} conditions would reach {more.r2:.3f} (--max-conditions {size}).")
     return sentences
@@ -67,7 +56,7 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
 
 def frontier_table(frontier: Frontier) -> Table:
     """Return the frontier as a small table; the model itself is marked."""
-    own = own_point(frontier)
+    own = frontier.own
     table = Table(box=None, pad_edge=True, show_edge=False)
     for heading in ("conditions", "rules", "validated R²"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -91,14 +91,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return None
     return value
-
-
-def thousands(number: float) -> str:
-    """Return a number for reading: thousands apart, and no more digits than mean something.
-
-    >>> thousands(1460), thousands(12345.678), thousands(0.012345)
-    ('1,460', '12,346', '0.01235')
-    """
-    if number == int(number) and abs(number) < 1e15:  # noqa: PLR2004 (digits that float64 has)
-        return f"{int(number):,}"
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"  # noqa: PLR2004 (four digits are enough)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from dln._words import name_text
+from dln._words import name_text, thousands
 from dln.cli._columns import Learnable, Wishes, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import TableFile, open_table
-from dln.cli._terminal import facts, show, thousands
+from dln.cli._terminal import facts, show
 
 #: Fewer rows than this cannot be split into rows to learn from and rows to test on.
 FEWEST_ROWS: Final = 10

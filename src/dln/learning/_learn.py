@@ -36,9 +36,9 @@ MAX_ROWS: Final = 10_000
 #: Fewer rows than this are neither taught nor validated on: a fold of them would tell nothing.
 MIN_ROWS: Final = 40
 N_FOLDS: Final = 5
-#: Up to so many rows, trials and validations are made on so many folds, else on one: of few rows one fold tells little.
-N_TRIALS: Final = ((1500, 4), (6000, 2))
-N_VALIDATIONS: Final = ((1500, 3), (6000, 1))
+#: Up to so many rows, trials and validations are made on so many folds: of few rows one fold tells little.
+N_TRIALS: Final = ((1500, 4), (6000, 3), (MAX_ROWS, 2))
+N_VALIDATIONS: Final = ((1500, 3), (MAX_ROWS, 1))
 #: Sizes of which the best rules are kept, and larger ones of which only the worth is told.
 SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 65, 80, 100, 150, 200, 300, 400)
 LARGER: Final = (200, 400)
@@ -296,7 +296,7 @@ def _is_enough(sample: Sample) -> bool:
 
 
 def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:
-    return next((count for most, count in table if n_rows <= most), 1)
+    return next(count for most, count in table if n_rows <= most)
 
 
 def _quicker(recipe: Recipe) -> Recipe:

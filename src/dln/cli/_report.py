@@ -1,0 +1,138 @@
+"""``dln report``: a page to open, read and play with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from dln._clean import clean
+from dln.cli import _options
+from dln.cli._mistakes import Mistake, remark
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from dln._regressor import CircuitRegressor
+    from dln.cli._read import TableFile
+
+
+class _Rows(NamedTuple):
+    """Rows for the page, and what to call them."""
+
+    X: pl.DataFrame
+    y: pl.Series
+    numbers: npt.NDArray[np.intp]
+    """Their places in the file, counted from 1."""
+    said: str
+
+
+def report(
+    model: _options.Model,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .html.")],
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="Rows to measure and average over, with their target; - is standard input."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
+    ] = None,
+    include_rows: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Rows of the table that the page holds, at most.")
+    ] = 0,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The page's title.", show_default="the target's name")
+    ] = None,
+    *,
+    force: _options.Force = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Write one page: the scorecard, what-if, why rows get their predictions, effects of columns, and errors.
+
+    Of the table that dln fit learned from, only the rows that it tested on are measured.
+    """
+    from dln.cli._model import open_model
+    from dln.cli._read import check_output
+
+    if not output.lower().endswith((".html", ".htm")):
+        message = f"a page's name must end in .html, got {output!r}"
+        raise Mistake(message)
+    check_output(output, force=force)
+    fitted = open_model(model)
+    if data is None and (target is not None or include_rows):
+        option = "--target" if target is not None else "--include-rows"
+        message = f"{option} speaks of a table, but there is none: give it with --data"
+        raise Mistake(message)
+    rows = None if data is None else _rows(fitted, Path(model).name, data, target)
+    options: dict[str, Any] = {"title": title, "model_file": clean(Path(model).name)}
+    if rows is not None:
+        options |= {"X": rows.X, "y": rows.y, "source": rows.said, "include_rows": include_rows}
+        options["row_numbers"] = rows.numbers
+
+    from dln._words import counted
+    from dln.report import write_report
+
+    path = write_report(fitted, output, **options)
+    if not quiet:
+        measured = "" if rows is None else f", measured on {counted(len(rows.y), 'row')} of {rows.said}"
+        remark(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+
+
+def _rows(model: CircuitRegressor, model_said: str, table: str, target: str | None) -> _Rows:
+    """Return the rows of a table whose target is known; of those that the model learned from, only the tested ones."""
+    from dln.cli._columns import numbers_of
+    from dln.cli._inputs import find_inputs, inputs_of
+    from dln.cli._read import open_table
+
+    with open_table(table) as file:
+        inputs = find_inputs(file, model.circuit_, model_said)
+        name = _target_name(file, model, model_said, target)
+        frame = file.read()
+        y = numbers_of(file, frame, name, "the target")
+        known = y.is_not_null()
+        if not known.any():
+            message = f"the target {name!r} is missing in every row of {file.said}: give rows where it is known"
+            raise Mistake(message)
+        X = inputs_of(file, frame, inputs, 1).filter(known)
+    y, numbers, said = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.said).name)
+    if (tested := _tested(model, X, y)) is not None:
+        return _Rows(X[tested], y[tested], numbers[tested], f"{said} that dln fit tested on")
+    return _Rows(X, y, numbers, said)
+
+
+def _target_name(file: TableFile, model: CircuitRegressor, model_said: str, target: str | None) -> str:
+    from dln.cli._mistakes import nearest
+
+    name = target or getattr(model, "target_name_", None)
+    if name is None:
+        message = f"{model_said} does not know what its target is called: give its column with --target"
+        raise Mistake(message)
+    if name not in file.names:
+        message = (
+            f"{file.said} has no column {name!r}, the target that predictions are measured by: name its column with "
+            f"--target, or leave out --data; {nearest(name, file.names)}"
+        )
+        raise Mistake(message)
+    return name
+
+
+def _tested(model: CircuitRegressor, X: pl.DataFrame, y: pl.Series) -> npt.NDArray[np.intp] | None:
+    """Return the rows that `dln fit` tested the model on, where this is the table that it was fitted to, or None.
+
+    The model keeps how far it was off on them. Where that comes out the same, to the last digit of all its intervals,
+    on the rows that its seed sets aside, they are the ones; measured on the others, it would look too good.
+    """
+    from dln._intervals import Residuals
+    from dln.cli._fit import split_rows
+
+    known, seed = getattr(model, "intervals_", None), model.get_params(deep=False)["random_state"]
+    n_test = len(y) - int(model.training_facts_["rows"])
+    if known is None or known.source != "rows set aside" or not isinstance(seed, int) or n_test < 1:
+        return None
+    _, test = split_rows(len(y), n_test, seed)
+    found = Residuals.set_aside(model.predict(X[test]), y[test].to_numpy()).intervals()
+    return test if found == known else None

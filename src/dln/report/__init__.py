@@ -1,0 +1,10 @@
+"""The page: what a model is, how well it predicts and why, in one HTML file that needs nothing else.
+
+`_collect` computes a frozen `ReportData` from a model and, if they are given, rows; `_render` turns it into HTML by the
+templates, styles and scripts beside it. Neither knows how the other works.
+"""
+
+from dln.report._methods import ReportableModel, write_report
+from dln.report._notebook import explanation_html, rules_html
+
+__all__ = ["ReportableModel", "explanation_html", "rules_html", "write_report"]

@@ -1,0 +1,173 @@
+"""The geometry of charts: places of marks and labels, which templates draw as SVG."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from dln._words import thousands
+from dln.report._data import NumberColumn, Scores, Sizes
+from dln.report._figures import plain
+from dln.report._scale import Scale, ticks
+
+#: The plot of predicted against true.
+_SIDE: Final = 480.0
+_EDGE: Final = (76.0, 470.0)
+#: A chart of a column, 320 wide: where the line is drawn, where the histogram stands, and where both end.
+LINE: Final = (20.0, 112.0)
+_BARS: Final = (132.0, 160.0)
+SIDES: Final = (8.0, 312.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on an axis and its label."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A circle, and what it says when pointed at."""
+
+    x: float
+    y: float
+    radius: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An upright bar."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterChart:
+    """Predicted against true: dots by how many rows they stand for, and the band of the 90 % interval."""
+
+    x: tuple[Tick, ...]
+    y: tuple[Tick, ...]
+    dots: tuple[Dot, ...]
+    band: str
+    """Corners of the polygon, empty if there is none."""
+    edge: tuple[float, float] = _EDGE
+    side: float = _SIDE
+
+
+def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
+    """Return the plot of predicted against true values."""
+    low, high = scores.ends
+    left, right = _EDGE
+    top, bottom = _SIDE - right, _SIDE - left
+    across, up = Scale(low, high, left, right), Scale(low, high, bottom, top)
+    most = max((cell.n_rows for cell in scores.cells), default=1)
+    dots = tuple(
+        Dot(
+            across(cell.true),
+            up(cell.predicted),
+            round(2.2 + 3.6 * math.sqrt((cell.n_rows - 1) / max(most - 1, 1)), 1) if most > 1 else 3.0,
+            "",
+        )
+        for cell in scores.cells
+    )
+    band = ""
+    if half_width is not None:
+        corners = [
+            (low, low - half_width),
+            (high, high - half_width),
+            (high, high + half_width),
+            (low, low + half_width),
+        ]
+        band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
+    numbers = ticks(low, high, 4)
+    return ScatterChart(
+        tuple(Tick(across(number), thousands(number)) for number in numbers),
+        tuple(Tick(up(number), thousands(number)) for number in numbers),
+        dots,
+        band,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EffectChart:
+    """What the prediction does along a column: a staircase, cut-offs, and how the data lie."""
+
+    line: str
+    x: tuple[Tick, ...]
+    y: tuple[Tick, ...]
+    bars: tuple[Bar, ...]
+    cutoffs: tuple[float, ...]
+    learned: tuple[float, float] | None
+
+
+def effect_chart(column: NumberColumn) -> EffectChart:
+    """Return the chart of a number column."""
+    low, high = column.ends
+    across = Scale(low, high, *SIDES)
+    levels = sorted({column.averages[0], *column.averages})
+    room = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
+    up = Scale(levels[0] - room, levels[-1] + room, LINE[1], LINE[0])
+    places = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
+    line = f"M{places[0]},{up(column.averages[0])}"
+    for level, end in zip(column.averages, places[1:], strict=True):
+        line += f"V{up(level)}H{end}"
+    most = max(column.counts, default=0) or 1
+    width = (SIDES[1] - SIDES[0]) / max(len(column.counts), 1)
+    bars = []
+    for k, count in enumerate(column.counts):
+        height = round((_BARS[1] - _BARS[0]) * count / most, 1)
+        bars.append(Bar(round(SIDES[0] + k * width + 0.5, 1), round(_BARS[1] - height, 1), round(width - 1, 1), height))
+    learned = column.learned
+    return EffectChart(
+        line,
+        tuple(Tick(across(number), plain(number)) for number in ticks(low, high, 5)),
+        tuple(Tick(up(level), thousands(level)) for level in (levels[0], levels[-1])),
+        tuple(bar for bar in bars if bar.height),
+        tuple(across(cutoff) for cutoff in column.cutoffs),
+        None if learned is None else (across(learned[0]), across(learned[1])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SizesChart:
+    """Conditions against validated R²."""
+
+    line: str
+    dots: tuple[Dot, ...]
+    own: Dot | None
+    x: tuple[Tick, ...]
+    y: tuple[Tick, ...]
+    ceiling: Tick | None
+    width: float = 560.0
+    height: float = 260.0
+
+
+def sizes_chart(sizes: Sizes) -> SizesChart:
+    """Return the chart of what other sizes are worth."""
+    width, height = 560.0, 260.0
+    known = [point for point in sizes.points if point.conditions > 0]
+    shares = [point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling])
+    low, high = min(shares, default=0.0), max(shares, default=1.0)
+    room = (high - low) * 0.08 or 0.05
+    low, high = low - room, min(1.0, high + room) if high <= 1.0 else high + room
+    largest = max((point.conditions for point in known), default=1)
+    across = Scale(1.0, float(max(largest, 2)), 52.0, width - 14.0, log=True)
+    up = Scale(low, high, height - 34.0, 14.0)
+    dots = [Dot(across(p.conditions), up(p.r2), 3.0, f"{p.conditions}: {p.r2:.3f}") for p in known]
+    own = next((dot for dot, point in zip(dots, known, strict=True) if point.is_own), None)
+    powers = [number for number in (1, 2, 5, 10, 20, 50, 100, 200, 400, 800) if number <= largest]
+    return SizesChart(
+        " ".join(f"{dot.x},{dot.y}" for dot in dots),
+        tuple(dots),
+        own,
+        tuple(Tick(across(float(number)), str(number)) for number in powers),
+        tuple(Tick(up(number), f"{number:.2f}") for number in ticks(low, high, 4)),
+        None if sizes.ceiling is None else Tick(up(sizes.ceiling), f"{sizes.ceiling:.3f}"),
+    )

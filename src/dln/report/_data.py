@@ -1,0 +1,228 @@
+"""All that a page tells, as plain frozen values: numbers, names and words, no markup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a rule's words: a column's name, a category, or what stands between them."""
+
+    kind: Literal["text", "name", "value"]
+    text: str
+
+
+Words: TypeAlias = tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardRule:
+    """A rule of the scorecard; `support` is the share of rows on which it fires, None if nobody knows."""
+
+    index: int
+    words: Words
+    weight: float
+    support: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CardGroup:
+    """Rules that use the same columns, and which share of all that rules move they move."""
+
+    columns: tuple[str, ...]
+    rules: tuple[CardRule, ...]
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scorecard:
+    """The whole model: where the sum starts, and the rules with their weights."""
+
+    target: str
+    intercept: float
+    decimals: int
+    groups: tuple[CardGroup, ...]
+    n_rules: int
+    n_conditions: int
+    lines: int
+    """Lines that the rules take, about, where two columns of them stand on a sheet."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest weight, zero included: what bars are drawn against."""
+        weights = [rule.weight for group in self.groups for rule in group.rules]
+        return min([0.0, *weights]), max([0.0, *weights])
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBin:
+    """Rows that are alike in a column: how far predictions are off on average, with sign and without."""
+
+    label: str
+    n_rows: int
+    mean_error: float
+    mean_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsByColumn:
+    """Where in a column predictions are off."""
+
+    name: str
+    bins: tuple[ErrorBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Rows whose true and predicted values fall into one small square, by the square's middle."""
+
+    true: float
+    predicted: float
+    n_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well the model predicts the rows that were given: errors are predicted minus true."""
+
+    n_rows: int
+    r2: float | None
+    mean_error: float
+    bias: float
+    covered: float | None
+    """The share of rows whose target lies in the 90 % interval."""
+    ends: tuple[float, float]
+    cells: tuple[Cell, ...]
+    by_column: tuple[ErrorsByColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the model itself knows of how well it predicts rows that it has not learned from."""
+
+    n_rows: int
+    target_ends: tuple[float, float]
+    r2: float | None
+    half_width: float | None
+    """Of the 90 % interval."""
+    middle_error: float | None
+    """Half of all errors are smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers that rules read.
+
+    `ends` are those of its slider and chart, `learned` those that the model learned from, `typical` is where the
+    slider stands at first. `averages` has one mean prediction more than there are cut-offs: up to the first, between
+    them, beyond the last. `counts` are rows in equal steps between the ends, of the data if there are any.
+    """
+
+    name: str
+    importance: float
+    cutoffs: tuple[float, ...]
+    ends: tuple[float, float]
+    step: float
+    typical: float
+    learned: tuple[float, float] | None
+    counts: tuple[int, ...]
+    missing: float | None
+    """The share of the data's rows in which it is missing."""
+    averages: tuple[float, ...]
+    average_missing: float
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryOption:
+    """A category, or what else can be chosen: `code` is `MISSING` or `UNKNOWN` for these."""
+
+    code: int
+    label: str
+    share: float | None
+    average: float
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """A column of categories that rules read; `typical` is a code."""
+
+    name: str
+    importance: float
+    options: tuple[CategoryOption, ...]
+    typical: int
+    missing: float | None
+
+
+InputColumn: TypeAlias = NumberColumn | CategoryColumn
+
+
+@dataclass(frozen=True, slots=True)
+class SizePoint:
+    """A number of conditions, and its validated R²."""
+
+    conditions: int
+    rules: int | None
+    r2: float
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What other sizes are worth, and in a sentence what more conditions would bring."""
+
+    points: tuple[SizePoint, ...]
+    ceiling: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataRows:
+    """Rows of the data, by column as the page's code takes them: numbers or codes, None where missing.
+
+    `numbers` are their places in the data, counted from 1.
+    """
+
+    numbers: tuple[int, ...]
+    columns: tuple[tuple[float | int | None, ...], ...]
+    true: tuple[float, ...] | None
+    n_all: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact: its name, what it is, and whether that is code."""
+
+    name: str
+    text: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """A whole page."""
+
+    title: str
+    target: str
+    decimals: int
+    source: str | None
+    """What the rows are called, None if none were given."""
+    known: Known
+    scores: Scores | None
+    card: Scorecard
+    columns: tuple[InputColumn, ...]
+    """In the order in which the page's code takes them."""
+    n_averaged: int | None
+    """Rows that effects are averages over; None where there are none and effects are those of the typical row."""
+    sizes: Sizes | None
+    picture: str | None
+    """SVG, made of known elements only."""
+    picture_note: str
+    warnings: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    rows: DataRows | None
+    script: str
+    """The exported model."""
+    category_constants: tuple[str | None, ...]
+    """What the exported model calls the categories of each column; None for numbers."""

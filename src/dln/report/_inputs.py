@@ -1,0 +1,213 @@
+"""The columns that rules read: what can be chosen for each, how the data lie, and what the prediction does along it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._bits import PreparedCircuit, predict
+from dln._circuit import MISSING, UNKNOWN, Above, Column, Values
+from dln._words import category_text, name_text
+from dln.report._data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
+
+#: Rows that effects are averages over, at most: more would move no line that is seen.
+MAX_AVERAGED: Final = 2000
+#: Steps of a histogram, at most.
+_STEPS: Final = 32
+#: Steps that a slider has, at most: arrow keys should get somewhere.
+_SLIDER_STEPS: Final = 1000
+#: Room on both sides of the outermost cut-offs, as a share of what lies between them.
+_ROOM: Final = 0.1
+
+#: Sliders end here: the distance between larger numbers may be more than a float can hold.
+_LARGEST: Final = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Predicts rows with one column changed: on average over the data, or for one typical row where there are none."""
+
+    prepared: PreparedCircuit
+    values: Sequence[Values]
+
+    def average(self, j: int, value: float) -> float:
+        """Return the mean prediction where column j holds a value in every row."""
+        changed = list(self.values)
+        changed[j] = np.full(len(changed[0]), value, dtype=np.float64 if changed[j].dtype.kind == "f" else np.int32)
+        return float(predict(self.prepared, changed, 1).mean())
+
+
+def typical_values(
+    columns: Sequence[Column],
+    literals: Mapping[int, Sequence[float]],
+    values: Sequence[Values] | None,
+    ranges: Mapping[str, tuple[float, float]],
+) -> list[float]:
+    """Return a value for each column: the middle of the data or of what was learned from, the most frequent code."""
+    typical = []
+    for j, column in enumerate(columns):
+        data = None if values is None else values[j]
+        if column.categories is not None:
+            typical.append(float(_typical_code(column, data)))
+            continue
+        known = np.array([]) if data is None else data[~np.isnan(data)].astype(np.float64)
+        if len(known):
+            typical.append(float(np.quantile(known, 0.5, method="lower")))
+        else:
+            low, high = ranges.get(column.name) or _around(literals.get(j, ()))
+            typical.append(_rounded(low / 2 + high / 2, _step(low, high, ())))
+    return typical
+
+
+def _typical_code(column: Column, codes: Values | None) -> int:
+    if codes is not None:
+        found, counts = np.unique(codes[codes != MISSING], return_counts=True)
+        return int(found[counts.argmax()]) if len(found) else MISSING
+    return 0 if _is_boolean(column) else UNKNOWN
+
+
+def input_columns(
+    effects: Effects,
+    used: Sequence[int],
+    importance: npt.NDArray[np.float64],
+    typical: Sequence[float],
+    data: Sequence[Values] | None,
+    ranges: Mapping[str, tuple[float, float]],
+) -> tuple[InputColumn, ...]:
+    """Return the columns that rules read, in the order of `used`."""
+    circuit = effects.prepared.circuit
+    cutoffs = column_cutoffs(circuit.literals)
+    made: list[InputColumn] = []
+    for j in used:
+        column, values = circuit.columns[j], None if data is None else data[j]
+        share = float(importance[j])
+        if column.categories is None:
+            learned = ranges.get(column.name)
+            made.append(_number(effects, j, share, cutoffs.get(j, ()), typical[j], values, learned))
+        else:
+            made.append(_category(effects, j, share, int(typical[j]), values))
+    return tuple(made)
+
+
+def column_cutoffs(literals: Sequence[object]) -> dict[int, tuple[float, ...]]:
+    """Return the cut-offs of each number column, ascending."""
+    found: dict[int, set[float]] = {}
+    for literal in literals:
+        if isinstance(literal, Above):
+            found.setdefault(literal.column, set()).add(literal.cutoff)
+    return {j: tuple(sorted(cutoffs)) for j, cutoffs in found.items()}
+
+
+def _number(
+    effects: Effects,
+    j: int,
+    importance: float,
+    cutoffs: tuple[float, ...],
+    typical: float,
+    values: Values | None,
+    learned: tuple[float, float] | None,
+) -> NumberColumn:
+    known = np.array([]) if values is None else values[~np.isnan(values)].astype(np.float64)
+    marks = [*cutoffs, *(learned or ()), *((known.min(), known.max()) if len(known) else ())]
+    low, high = max(float(min(marks, default=typical)), -_LARGEST), min(float(max(marks, default=typical)), _LARGEST)
+    if learned is None and not len(known):
+        low, high = _around(cutoffs)
+    elif low == high:
+        low, high = _around((low,))
+    step = _step(low, high, cutoffs)
+    low, high = _rounded(math.floor(low / step) * step, step), _rounded(math.ceil(high / step) * step, step)
+    high = high if high > low else low + step
+    # A value in each block between cut-offs: the upper cut-off itself, for "x > c" is strict.
+    inside = [*cutoffs, math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [typical]
+    return NumberColumn(
+        name=name_text(effects.prepared.circuit.columns[j].name),
+        importance=importance,
+        cutoffs=cutoffs,
+        ends=(low, high),
+        step=step,
+        typical=typical,
+        learned=learned,
+        counts=_counts(known, low, high),
+        missing=None if values is None else float(np.isnan(values).mean()),
+        averages=tuple(effects.average(j, value) for value in inside),
+        average_missing=effects.average(j, math.nan),
+    )
+
+
+def _counts(known: npt.NDArray[np.float64], low: float, high: float) -> tuple[int, ...]:
+    """Return how many values lie in each step of a histogram; a few whole numbers get a step each."""
+    if not len(known):
+        return ()
+    n_steps = min(_STEPS, len(np.unique(known)))
+    return tuple(np.histogram(known, bins=n_steps, range=(low, high))[0].tolist())
+
+
+def _category(effects: Effects, j: int, importance: float, typical: int, codes: Values | None) -> CategoryColumn:
+    column = effects.prepared.circuit.columns[j]
+    choices = [(code, category_text(category)) for code, category in enumerate(column.categories or ())]
+    if not _is_boolean(column):
+        choices.append((UNKNOWN, _other(choices)))
+    choices.append((MISSING, "missing"))
+    return CategoryColumn(
+        name=name_text(column.name),
+        importance=importance,
+        options=tuple(
+            CategoryOption(
+                code, label, None if codes is None else float((codes == code).mean()), effects.average(j, code)
+            )
+            for code, label in choices
+        ),
+        typical=typical,
+        missing=None if codes is None else float((codes == MISSING).mean()),
+    )
+
+
+def _other(choices: Sequence[tuple[int, str]]) -> str:
+    """Return a word for all categories that no rule names: they may be private, and mean the same to the model."""
+    if not choices:
+        return "any value"
+    return f"not {choices[0][1]}" if len(choices) == 1 else "any other"
+
+
+def _is_boolean(column: Column) -> bool:
+    return bool(column.categories) and all(isinstance(category, bool) for category in column.categories or ())
+
+
+def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
+    """Return ends that leave room on both sides of the cut-offs.
+
+    >>> _around((10.0, 20.0)), _around((4.0,)), _around(())
+    ((9.0, 21.0), (2.0, 6.0), (0.0, 1.0))
+    """
+    if not cutoffs:
+        return 0.0, 1.0
+    low, high = min(cutoffs), max(cutoffs)
+    room = (high - low) * _ROOM or abs(low) / 2 or 1.0
+    return low - room, high + room
+
+
+def _step(low: float, high: float, cutoffs: Sequence[float]) -> float:
+    """Return the step of a slider: a power of ten, no finer than the cut-offs are.
+
+    >>> _step(18, 64, (47.5,)), _step(0, 3_400_000, (1_000_000.0,)), _step(15.96, 53.13, (30.025, 22.8))
+    (0.1, 10000.0, 0.1)
+    """
+    finest = 10.0 ** math.ceil(math.log10(max((high - low) / _SLIDER_STEPS, 1e-300)))
+    digits = max((len(_decimals(cutoff)) for cutoff in cutoffs), default=0)
+    return max(finest, 10.0**-digits)
+
+
+def _decimals(number: float) -> str:
+    text = f"{number:.6f}".rstrip("0")
+    return text.partition(".")[2]
+
+
+def _rounded(value: float, step: float) -> float:
+    """Return a multiple of a power of ten without the dust of binary fractions."""
+    digits = round(-math.log10(step))
+    return round(value, digits) if digits > 0 else float(round(value / step) * step)

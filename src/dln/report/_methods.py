@@ -1,0 +1,74 @@
+"""``model.report``, and what a notebook shows of a fitted model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from dln._atomic import AnyPath, write_atomically
+from dln._readable import ReadableModel
+from dln.report._notebook import model_html
+
+
+class ReportableModel(ReadableModel):
+    """The page of a fitted model as a method, and a small one for notebooks."""
+
+    training_facts_: Mapping[str, Any]
+
+    def report(
+        self,
+        path: AnyPath,
+        X: Any = None,
+        y: Any = None,
+        *,
+        include_rows: bool | int = False,
+        title: str | None = None,
+    ) -> Path:
+        """Write one HTML page to open, read and play with: rules, what-if, effects of columns, errors, and facts.
+
+        The page is one file that loads nothing and can be printed; its predictions are those of `predict`, bit for
+        bit. Needs the extra ``report``.
+
+        Parameters
+        ----------
+        path : path
+            The file, like "house.html".
+        X : table of shape (n_samples, n_features), optional
+            Rows that the model has not learned from: effects are averages over them, histograms are theirs. Without
+            them the page tells what the model itself knows.
+        y : array-like of shape (n_samples,), optional
+            Their targets: how well the model predicts them, and where it errs.
+        include_rows : bool or int, default=False
+            Whether the page holds rows of X, for readers to pick and compare: at most 1000, or as many as it says.
+            Without it no row is in the page, for tables are private: only counts, averages and ranges.
+        title : str, optional
+            The page's title; the target's name if it is not given.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+
+        """
+        return write_report(self, path, X, y, include_rows=include_rows, title=title)
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in a notebook: here the scorecard, once there is one."""
+        shown = model_html(self) if hasattr(self, "circuit_") else None
+        if shown is not None:
+            return shown
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        return diagram
+
+
+def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = None, **options: Any) -> Path:
+    """Write the page of a model; `options` are those of `collect`."""
+    check_is_fitted(model, "circuit_")
+    from dln.report._collect import collect
+    from dln.report._render import render
+
+    write_atomically(path, render(collect(model, X, y, **options)).encode())
+    return Path(path)

@@ -1,0 +1,134 @@
+"""`ReportData` → HTML, by templates that escape whatever they are given.
+
+The page has one style and one script, and a policy that lets no other be.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from dln._errors import MissingExtraError
+from dln._widths import USUAL
+from dln._words import counted, thousands
+from dln.report._charts import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
+from dln.report._data import CategoryColumn, NumberColumn, ReportData
+from dln.report._figures import alike, bar, percent, plain, points, signed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_STYLES: Final = ("parts.css", "page.css", "print.css")
+#: In this order they are one function: each uses what stands before it.
+_SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js", "rows.js", "start.js")
+
+
+def render(data: ReportData) -> str:
+    """Return the page."""
+    template = _environment().get_template("page.html")
+    style, script = "\n".join(map(_asset, _STYLES)), _script(data)
+    columns = sorted(enumerate(data.columns), key=lambda one: -one[1].importance)
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    return template.render(
+        data=data,
+        columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
+        charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
+        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
+        sizes=None if data.sizes is None else sizes_chart(data.sizes),
+        style=style,
+        script=script,
+        policy=policy,
+        page_data=_json(_page_data(data)),
+    )
+
+
+def render_part(template: str, **values: object) -> str:
+    """Return a part for a notebook."""
+    return _environment().get_template(template).render(style=_asset("parts.css"), **values)
+
+
+def _script(data: ReportData) -> str:
+    """Return the exported model, and the page's own code in a scope of its own."""
+    known = ", ".join(f"{place}: {name}" for place, name in enumerate(data.category_constants) if name is not None)
+    code = "\n".join(map(_asset, _SCRIPTS))
+    return f"{data.script}\n(() => {{\nconst CATEGORIES = {{ {known} }};\n{code}}})();\n"
+
+
+def _page_data(data: ReportData) -> dict[str, Any]:
+    rows = data.rows
+    return {
+        "decimals": data.decimals,
+        "halfWidth": data.known.half_width,
+        "line": [*SIDES, *LINE],
+        "columns": [
+            _number(column) if isinstance(column, NumberColumn) else _category(column) for column in data.columns
+        ],
+        "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},
+    }
+
+
+def _number(column: NumberColumn) -> dict[str, Any]:
+    return {
+        "typical": column.typical,
+        "learned": column.learned,
+        "ends": column.ends,
+        "cutoffs": column.cutoffs,
+        "averages": [float(f"{level:.7g}") for level in column.averages],
+    }
+
+
+def _category(column: CategoryColumn) -> dict[str, Any]:
+    return {
+        "typical": column.typical,
+        "codes": [option.code for option in column.options],
+        "labels": [option.label for option in column.options],
+    }
+
+
+def _json(value: Any) -> str:
+    """Return JSON that no parser of a page takes for markup."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("dln.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        feature = "a report"
+        raise MissingExtraError(feature, "report", "jinja2") from error
+    environment = Environment(
+        loader=PackageLoader("dln.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "alike": alike,
+        "plain": plain,
+        "points": points,
+        "signed": signed,
+        "thousands": thousands,
+        "percent": percent,
+        "counted": counted,
+        "bar": bar,
+    }
+    environment.globals["usual"] = percent(USUAL)
+    return environment

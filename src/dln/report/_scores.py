@@ -1,0 +1,108 @@
+"""How well a model predicts rows whose target is known, and where it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._circuit import MISSING, Column, Values
+from dln._words import category_text, name_text
+from dln.report._data import Cell, ErrorBin, ErrorsByColumn, Scores
+from dln.report._figures import plain
+
+Floats = npt.NDArray[np.float64]
+
+#: Squares along each side of the plot of predicted against true. A page tells how rows lie, not where each one is:
+#: tables are private, and a million points would say no more.
+_SQUARES: Final = 48
+#: Groups of rows that a column is cut into, at most.
+_GROUPS: Final = 8
+
+
+def score_rows(
+    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, half_width: float | None
+) -> Scores:
+    """Return the scores of predictions; `columns` are those to look for errors in."""
+    error = predicted - y
+    ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
+    return Scores(
+        n_rows=len(y),
+        r2=_r2(y, error),
+        mean_error=float(np.abs(error).mean()),
+        bias=float(error.mean()),
+        covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
+        ends=ends,
+        cells=_cells(y, predicted, ends),
+        by_column=tuple(
+            sorted((_errors_by(column, values, error) for column, values in columns), key=_pattern, reverse=True)
+        ),
+    )
+
+
+def _r2(y: Floats, error: Floats) -> float | None:
+    """Return R², or None where the target does not vary, or hardly against the errors."""
+    spread = y - y.mean()
+    size = float(np.abs(spread).max())  # squared in this unit, huge and tiny targets stay what they are
+    if size == 0:
+        return None
+    with np.errstate(over="ignore"):
+        r2 = float(1.0 - ((error / size) ** 2).sum() / ((spread / size) ** 2).sum())
+    return r2 if np.isfinite(r2) else None
+
+
+def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cell, ...]:
+    low, high = ends
+    width = (high - low) / _SQUARES or 1.0
+    places = [np.clip(((values - low) / width).astype(np.intp), 0, _SQUARES - 1) for values in (y, predicted)]
+    counts = np.zeros((_SQUARES, _SQUARES), dtype=np.intp)
+    np.add.at(counts, (places[0], places[1]), 1)
+    return tuple(
+        Cell(low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts)
+    )
+
+
+def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
+    groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
+    bins = (
+        ErrorBin(label, int(rows.sum()), float(error[rows].mean()), float(np.abs(error[rows]).mean()))
+        for label, rows in groups
+        if rows.any()
+    )
+    return ErrorsByColumn(name_text(column.name), tuple(bins))
+
+
+def _pattern(errors: ErrorsByColumn) -> float:
+    """How much of the errors a column tells: where it is most, it is worth a look first."""
+    return sum(group.n_rows * abs(group.mean_error) for group in errors.bins)
+
+
+def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+    """Return groups of about equally many rows, and those where it is missing."""
+    missing = np.isnan(values)
+    known = values[~missing].astype(np.float64)
+    groups: list[tuple[str, npt.NDArray[np.bool_]]] = []
+    if len(known):
+        distinct = np.unique(known)
+        inner = np.unique(np.quantile(known, np.arange(1, _GROUPS) / _GROUPS, method="lower"))
+        uppers = distinct if len(distinct) <= _GROUPS else np.unique(np.append(inner, known.max()))
+        lower = -np.inf
+        for upper in uppers:
+            inside = (values > lower) & (values <= upper)
+            if inside.any():
+                first, last = plain(float(values[inside].min())), plain(float(values[inside].max()))
+                groups.append((first if first == last else f"{first} to {last}", inside))
+            lower = float(upper)
+    return [*groups, ("missing", missing)] if missing.any() else groups
+
+
+def _category_groups(column: Column, codes: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+    """Return the most frequent categories, all others together, and those where it is missing."""
+    known = column.categories or ()
+    counts = np.bincount(codes[codes >= 0], minlength=len(known)) if len(known) else np.zeros(0, dtype=np.intp)
+    frequent = sorted(np.argsort(-counts, kind="stable")[: _GROUPS - 2].tolist())
+    groups = [(category_text(known[code]), codes == code) for code in frequent]
+    rest = (codes != MISSING) & ~np.isin(codes, frequent)
+    return [*groups, ("others", rest), ("missing", codes == MISSING)]
