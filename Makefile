@@ -85,7 +85,7 @@ fuzz-%: $(VENV)/.fuzz
 
 clean:
 	rm -rf $(VENV) $(VENV)-* site dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests bench benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Two installs in one environment, each redone only when pyproject.toml changes: the light one is what a user gets,
 # the full one is for development and begins with torch, so that nothing else pulls another build of it.
@@ -94,10 +94,10 @@ $(VENV)/.light: pyproject.toml
 	$(PIP) --editable .
 	touch $@
 
-$(VENV)/.full: pyproject.toml
+$(VENV)/.full: pyproject.toml bench/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) $(TORCH)
-	$(PIP) --editable '.[test,docs,plot]'
+	$(PIP) --editable '.[test,docs,plot]' --editable ./bench
 	touch $(VENV)/.light $@
 
 $(VENV)-oldest/.done: pyproject.toml

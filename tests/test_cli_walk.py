@@ -103,7 +103,6 @@ WALK = {
         ["t.parquet", "-t", f"pr{EVIL}ice", "--storage", "text.dln"],
     ],
     "demo": [],  # reads nothing
-    "bench": [["report", "text.dln"], ["list", EVIL], ["run", "--out", "text.dln", "--datasets", EVIL]],
 }
 
 

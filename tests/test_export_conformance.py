@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from bench_tables import SHARED
 from circuits import circuits, every_case, layered_circuit
 from dln import DLNRegressor
 from dln._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
@@ -18,6 +18,9 @@ from dln.export._form import lower
 from dln.export._verify import compare
 from dln.export.runners._verilog import Job, simulate
 from exported import VARIANTS, all_verified, engine, hostile_circuit, variant_name, write
+
+#: The folder of the real datasets, beside the project where there is one.
+SHARED = Path(__file__).parents[2] / "shared" / "datasets"
 
 #: Circuits that are drawn for a target: engines take from a millisecond to seconds to start.
 EXAMPLES = {"c": 15, "javascript": 20, "python": 20, "sql": 50, "onnx": 50, "excel": 3, "verilog": 1}

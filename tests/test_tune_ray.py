@@ -93,9 +93,9 @@ def test_a_search_survives_the_loss_of_a_machine_and_is_the_same_as_here(cluster
     thread = threading.Thread(target=pull_the_plug)
     thread.start()
     own = signal.getsignal(signal.SIGTERM)
-    there = search(model, X, y, space=space, n_trials=12, random_state=0, ray=cluster.address, n_jobs=2)
+    there = search(model, X, y, space=space, n_trials=12, random_state=1, ray=cluster.address, n_jobs=2)
     thread.join()
-    here = search(model, X, y, space=space, n_trials=12, random_state=0)
+    here = search(model, X, y, space=space, n_trials=12, random_state=1)
     assert len(lost) == 1
     assert not ray.is_initialized()
     assert signal.getsignal(signal.SIGTERM) is own

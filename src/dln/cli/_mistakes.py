@@ -32,9 +32,9 @@ class Mistake(Exception):  # noqa: N818 (a person's mistake, not the program's)
     """Bad input. Its text is one sentence: what was required, what was received, what to do."""
 
 
-def complain(sentence: str) -> None:
+def complain(sentence: str, program: str = "dln") -> None:
     """Say a sentence on standard error; what files and tables say in it cannot drive the terminal."""
-    sys.stderr.write(f"dln: {clean(sentence)}\n")
+    sys.stderr.write(f"{program}: {clean(sentence)}\n")
 
 
 def remark(sentence: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_regressor
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing, check_array, column_or_1d
@@ -16,10 +15,8 @@ from sklearn.utils.validation import _num_samples, check_consistent_length
 from dln._regressor import CircuitRegressor
 from dln._table import Table, learn_table
 from dln.training._checkpoint import array_digest
-from dln.tune._space import Context
-from dln.tune._trial import Rows
-
-Floats = npt.NDArray[np.float64]
+from dln.tune._context import Context
+from dln.tune._folds import Floats, Rows
 
 #: The paper's: 2 to 4 folds, the more the smaller the data.
 _FOLDS: Final = ((1000, 4), (5000, 3))

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dln._errors import MissingExtraError
-from dln.tune._space import Context, Space
+from dln.tune._context import Context, Space
 from dln.tune._trial import Outcome, State
 
 #: Trials drawn at random before the sampler learns from them. The same whatever n_trials is: a study that is continued

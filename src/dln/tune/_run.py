@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from contextlib import closing
+from typing import Final, TypeAlias
 
 from dln.training._signals import sigterm_after_cleanup
+from dln.tune._context import Context, Space
 from dln.tune._facts import told
 from dln.tune._optuna import Answer, Question, ask
-from dln.tune._places import Place
+from dln.tune._pool import Lost, Pool
 from dln.tune._progress import Progress
 from dln.tune._prune import Bars
-from dln.tune._space import Context, Space
 from dln.tune._storage import Storage
 from dln.tune._study import TrialRecord
-from dln.tune._trial import Outcome, Task
+from dln.tune._trial import Outcome, OutOfTimeError, Task
 
-#: A trial is asked for with the knowledge of all but the last few before it, also where those are finished. So up to
-#: this many trials can run side by side and the study is the same as one by one, for a few trials' delay in learning.
-LAG: Final = 4
+#: Trials are asked for in rounds of this many, with the knowledge of all rounds before. So up to this many trials can
+#: run side by side and the study is the same as one by one, for a few trials' delay in learning.
+ROUND: Final = 4
+
+#: What trials run on: tasks in, outcomes out.
+Workers: TypeAlias = Pool[Task, Outcome]
 
 
 class Run:
@@ -41,11 +45,13 @@ class Run:
         self._space, self._context, self._storage, self._seed, self._prune = space, context, storage, seed, prune
         self._progress, self._callbacks = progress, callbacks or ()
         self.answers = answers
-        self._open: dict[int, Question] = {}
         self._stop = False
 
-    def up_to(self, n_trials: int, timeout: float | None, open_place: Callable[[], Place]) -> bool:
-        """Run trials until there are so many; return whether they were interrupted."""
+    def up_to(self, n_trials: int, timeout: float | None, open_pool: Callable[[Callable[[], float]], Workers]) -> bool:
+        """Run trials until there are so many; return whether they were interrupted.
+
+        The pool is opened with a function that tells the seconds that are left.
+        """
         for answer in self.answers:
             self._progress.add(TrialRecord.of(answer))
         done = {answer.question.number for answer in self.answers}
@@ -53,55 +59,53 @@ class Run:
         if not missing:
             return False
         end = math.inf if timeout is None else time.monotonic() + timeout
-        place: Place | None = None
+
+        def seconds_left() -> float:
+            # The first trial is waited for, however long it takes: a search without a result is of no use.
+            return end - time.monotonic() if self.answers else math.inf
+
+        pool: Workers | None = None
         with sigterm_after_cleanup():
             try:
-                place = open_place()
-                self._progress.begin(place.n_jobs)
-                self._loop(place, missing, end)
+                pool = open_pool(seconds_left)
+                self._progress.begin(pool.n_jobs)
+                size = max(ROUND, pool.n_jobs)
+                for first in range(0, n_trials, size):
+                    self._round(pool, [n for n in missing if first <= n < first + size], first, seconds_left)
+                    if self._stop or seconds_left() <= 0:
+                        break
             except KeyboardInterrupt:
                 return True
+            except OutOfTimeError:
+                return False
             finally:
-                if place is not None:
-                    place.close()
+                if pool is not None:
+                    pool.close()
         return False
 
-    def _loop(self, place: Place, missing: list[int], end: float) -> None:
-        lag = max(LAG, place.n_jobs)
-        while not self._stop:
-            is_over = bool(self.answers) and time.monotonic() > end
-            while missing and not is_over and len(self._open) < place.n_jobs and self._may_ask(missing[0], lag):
-                self._begin(place, missing.pop(0), lag)
-            if not self._open:
-                return
-            # The first trial is waited for, however long it takes: a search without a result is of no use.
-            finished = place.finished(end - time.monotonic() if self.answers else math.inf)
-            if finished is None:
-                return
-            number, outcome = finished
-            self._end(Answer(self._open.pop(number), outcome))
-
-    def _may_ask(self, number: int, lag: int) -> bool:
-        """Whether all trials that this one is to learn from are finished."""
-        return all(open_number > number - lag for open_number in self._open)
-
-    def _begin(self, place: Place, number: int, lag: int) -> None:
+    def _round(self, pool: Workers, numbers: list[int], first: int, seconds_left: Callable[[], float]) -> None:
+        """Run trials that learn from all before the first of their round."""
         known = sorted(
-            (answer for answer in self.answers if answer.question.number <= number - lag),
+            (answer for answer in self.answers if answer.question.number < first),
             key=lambda answer: answer.question.number,
         )
-        question = ask(self._space, self._context, known, number=number, seed=self._seed)
-        twin = _twin(question, known)
-        self._open[number] = question
-        if twin is not None:
-            del self._open[number]
-            self._end(Answer(question, twin))
-            return
         bars = Bars()
         if self._prune:
             outcomes = [answer.outcome for answer in known if answer.outcome.state != "failed"]
             bars = Bars.of([outcome.curve for outcome in outcomes], [outcome.losses for outcome in outcomes])
-        place.start(Task(number, question.params, bars))
+        tasks, questions = [], {}
+        for number in numbers:
+            question = questions[number] = ask(self._space, self._context, known, number=number, seed=self._seed)
+            if (twin := _twin(question, known)) is None:
+                tasks.append(Task(number, question.params, bars))
+            else:
+                self._end(Answer(question, twin))
+        with closing(pool.run(tasks, seconds_left)) as ended:
+            for task, outcome in ended:
+                found = Outcome("failed", error=outcome.reason) if isinstance(outcome, Lost) else outcome
+                self._end(Answer(questions[task.number], found))
+                if self._stop or seconds_left() <= 0:
+                    return
 
     def _end(self, answer: Answer) -> None:
         self._storage.keep(answer)

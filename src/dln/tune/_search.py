@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from numbers import Integral
 from typing import Any, Final
 
@@ -15,15 +16,17 @@ from sklearn.utils import check_random_state
 from dln._atomic import AnyPath
 from dln._errors import FitInterruptedWarning
 from dln.tune import _data as data
+from dln.tune._context import Space
 from dln.tune._facts import parameters
+from dln.tune._folds import Folds
 from dln.tune._optuna import fingerprint, first_draw, optuna, quietly
-from dln.tune._places import check_place, open_place
+from dln.tune._pool import Pool, check_pool, jobs_here
 from dln.tune._progress import Progress
-from dln.tune._run import Run
-from dln.tune._space import Space, own_space
+from dln.tune._run import ROUND, Run, Workers
+from dln.tune._space import own_space
 from dln.tune._storage import Storage
 from dln.tune._study import Study, TrialRecord
-from dln.tune._trial import Job
+from dln.tune._trial import Job, evaluate, single_threaded
 
 #: What numpy and scikit-learn take.
 LARGEST_SEED: Final = 2**32 - 1
@@ -83,8 +86,8 @@ def search(
     ray : str or None, default=None
         Run trials on a Ray cluster: "auto" or its address.
     prune : bool, default=True
-        Give up trials that do worse than two thirds of those before them: after any epoch where the estimator is a
-        network alone, else after any fold.
+        Give up trials that are further behind the best after a fold than the folds that are left could make good; where
+        the estimator is a network alone, also after an epoch, if most trials before it are far better.
     verbose : int, default=0
         1 shows the trials that are done, the best so far and the time left.
     callbacks : list of callables or None, default=None
@@ -110,7 +113,7 @@ def search(
     """
     optuna()
     _check(n_trials=n_trials, folds=folds, max_rows=max_rows, timeout=timeout)
-    check_place(n_jobs, ray)
+    check_pool(n_jobs, ray)
     data.check_estimator_kind(estimator)
     X, y_values = data.check_data(X, y)
     space = own_space(estimator) if space is None else space
@@ -125,7 +128,8 @@ def search(
         _, context = data.describe(estimator, X_searched, y_searched)
         n_folds = data.choose_folds(len(y_searched), folds)
         seeded = _seeded(estimator, seed)
-        job = Job(seeded, X_searched, y_searched, data.split(len(y_searched), n_folds, seed))
+        folds_of_rows = Folds(X_searched, y_searched, data.split(len(y_searched), n_folds, seed))
+        job = Job(seeded, folds_of_rows)
         _check_space(estimator, first_draw(space, context))
         facts = {
             "estimator": type(estimator).__name__,
@@ -136,12 +140,13 @@ def search(
             "max_rows": None if max_rows is None or max_rows >= len(y_values) else max_rows,
             "folds": n_folds,
             "prune": prune,
+            "round": ROUND,
             "random_state": seed,
         }
         answers = kept.begin(facts, space, context)
         with Progress(verbose, n_trials, timeout) as progress:
             run = Run(space, context, kept, answers, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
-            interrupted = run.up_to(n_trials, timeout, lambda: open_place(job, n_jobs, ray))
+            interrupted = run.up_to(n_trials, timeout, lambda seconds_left: _open_pool(job, n_jobs, ray, seconds_left))
     if interrupted:
         if not any(answer.outcome.state == "complete" for answer in run.answers):
             raise KeyboardInterrupt
@@ -149,6 +154,13 @@ def search(
         message = f"the search was interrupted after {len(run.answers)} of {n_trials} trials{more}"
         warnings.warn(message, FitInterruptedWarning, stacklevel=2)
     return Study(seeded, X, y, run.answers, folds=n_folds, seed=seed)
+
+
+def _open_pool(job: Job, n_jobs: int | None, ray: str | None, seconds_left: Callable[[], float]) -> Workers:
+    """Return where to run the trials: here they are given up when the time is over, elsewhere the pool does that."""
+    if ray is None and jobs_here(n_jobs) == 1:
+        return Pool(lambda task: evaluate(job, task, lambda: seconds_left() <= 0))
+    return Pool(partial(evaluate, single_threaded(job)), n_jobs, ray)
 
 
 def _seed(random_state: Any, kept: int | None) -> int:

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
 from dln._estimator import DLNRegressor
+from dln.tune._context import Space
 from dln.tune._search import search
-from dln.tune._space import Space
 from dln.tune._study import Study
 
 

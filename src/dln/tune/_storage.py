@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from dln._atomic import AnyPath
+from dln.tune._context import Context, Space
 from dln.tune._optuna import Answer, frozen, optuna, thawed
-from dln.tune._space import Context, Space
 
 #: Seconds after which a lock is that of a process that was killed: to write a line takes none.
 GRACE: Final = 3

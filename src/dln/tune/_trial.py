@@ -6,21 +6,19 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from dln._errors import FitInterruptedWarning
 from dln._paper import PaperDLNRegressor
 from dln._regressor import CircuitRegressor
 from dln.training._loop import Epoch
+from dln.tune._folds import Folds, Part
 from dln.tune._prune import Bars, EpochBar
 
-Rows: TypeAlias = npt.NDArray[np.intp]
 State: TypeAlias = Literal["complete", "pruned", "failed"]
 
 
@@ -29,10 +27,7 @@ class Job:
     """What all trials of a search share."""
 
     estimator: Any
-    X: Any
-    y: npt.NDArray[np.float64]
-    folds: tuple[tuple[Rows, Rows], ...]
-    """Rows to train on and rows to test on."""
+    folds: Folds
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +79,13 @@ def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) 
         return Outcome(state, tuple(losses), curve, time.perf_counter() - start, fit_seconds, error)
 
     try:
-        for k, (train, test) in enumerate(job.folds):
+        for k in range(len(job.folds)):
             watch = _Watch(task.bars, curve if k == 0 else None, is_over)
             began = time.perf_counter()
-            model = _fitted(job, task, train, watch)
+            model, part = job.folds.last_step(job.estimator, dict(task.params), k)
+            _fit(model, part, watch)
             fits.append(time.perf_counter() - began)
-            losses.append(_loss(model, job, test))
+            losses.append(_loss(model, part))
             if is_over() and k + 1 < len(job.folds):
                 raise OutOfTimeError  # noqa: TRY301 (a fit may raise it too)
             if k + 1 < len(job.folds) and task.bars.rules_out_fold(losses):
@@ -105,22 +101,30 @@ def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) 
     return outcome("complete")
 
 
-def _fitted(job: Job, task: Task, train: Rows, watch: _Watch) -> Any:
-    model = clone(job.estimator).set_params(**task.params)
-    for part in dln_parts(model):
-        part.set_params(verbose=0, checkpoint=None, callbacks=[*(part.callbacks or ()), watch.of(part)])
+def _fit(model: Any, part: Part, watch: _Watch) -> None:
+    for dln in dln_parts(model):
+        dln.set_params(verbose=0, checkpoint=None, callbacks=[*(dln.callbacks or ()), watch.of(dln)])
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitInterruptedWarning)
-        return model.fit(_safe_indexing(job.X, train), job.y[train])
+        model.fit(part.X_train, part.y_train)
 
 
-def _loss(model: Any, job: Job, test: Rows) -> float:
-    error = np.asarray(model.predict(_safe_indexing(job.X, test)), dtype=np.float64).reshape(-1) - job.y[test]
+def _loss(model: Any, part: Part) -> float:
+    error = np.asarray(model.predict(part.X_test), dtype=np.float64).reshape(-1) - part.y_test
     loss = float(np.mean(error * error))
     if not math.isfinite(loss):
         message = "the predictions are not finite numbers, or too large to square"
         raise ValueError(message)
     return loss
+
+
+def single_threaded(job: Job) -> Job:
+    """Return the job with one thread per DLN, which comes to the same, where trials run side by side."""
+    estimator = clone(job.estimator)
+    for part in dln_parts(estimator):
+        if part.n_jobs is None:
+            part.set_params(n_jobs=1)
+    return replace(job, estimator=estimator)
 
 
 def dln_parts(estimator: Any) -> list[CircuitRegressor]:

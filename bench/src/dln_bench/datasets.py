@@ -1,0 +1,244 @@
+"""The paper's fifteen datasets: what they are, where they come from, and how their tables are prepared.
+
+Files are read from the folder that the environment variable ``DLN_DATA_HOME`` names, or else downloaded once from their
+public homes into a cache (see `cache_folder`). Either way they are checked against their SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import msgspec
+
+from dln_bench import _download
+from dln_bench._held_out import HELD_OUT, make
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "HELD_OUT",
+    "DatasetError",
+    "Encoding",
+    "Facts",
+    "cache_folder",
+    "facts",
+    "fetch",
+    "is_here",
+    "load",
+    "names",
+    "path",
+]
+
+#: The environment variable that names a folder of dataset files.
+HOME: Final = "DLN_DATA_HOME"
+#: In such a folder: facts of its own datasets, in the form of datasets.json beside this file.
+INDEX: Final = "index.json"
+
+
+class DatasetError(ValueError):
+    """A dataset that is not known, or whose file is not what it should be.
+
+    >>> load("yatch")
+    Traceback (most recent call last):
+    dln_bench.datasets.DatasetError: there is no dataset 'yatch'; did you mean 'yacht'?
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a column of categories becomes numbers for models that need numbers."""
+
+    scheme: Literal["one_hot_drop_first", "one_hot_full"]
+    levels: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a dataset."""
+
+    title: str
+    origin: str
+    licence: str
+    file: str
+    target: str
+    continuous: list[str]
+    categorical: list[str]
+    encoding: dict[str, Encoding]
+    #: Rows of the prepared table, and one-hot columns of its categories.
+    expected_rows: int
+    n_categorical_columns: int
+    drop_columns: list[str]
+    drop_missing: bool
+    drop_duplicates: bool
+    #: Column -> {value as text: the number that stands for it}.
+    value_maps: dict[str, dict[str, float]]
+    sha256: str
+    bytes: int
+    #: Whether the paper's column counts fix the choice of columns: "clear", "likely" or "ambiguous".
+    column_choice: str = "clear"
+    #: Where the file is downloaded from; None for a dataset of a folder of one's own.
+    source: _download.Source | None = None
+
+
+def names() -> list[str]:
+    """Return the names of the datasets.
+
+    >>> len(names()) if "DLN_DATA_HOME" not in os.environ else 15
+    15
+    """
+    return list(_all_facts())
+
+
+def facts(name: str) -> Facts:
+    """Return what is known of a dataset.
+
+    >>> facts("yacht").target if "DLN_DATA_HOME" not in os.environ else "residuary_resistance"
+    'residuary_resistance'
+    """
+    if name in HELD_OUT:
+        return _made_facts(name)
+    known = _all_facts()
+    if name not in known:
+        close = get_close_matches(name.casefold(), known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        message = f"there is no dataset {name!r}; {hint}"
+        raise DatasetError(message)
+    return known[name]
+
+
+def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return a dataset's table and target, prepared as in the paper; columns of categories have the category dtype."""
+    import pandas as pd
+
+    if name in HELD_OUT:
+        return make(name)
+    fact = facts(name)
+    frame = pd.read_csv(path(name))
+    wanted = [*fact.continuous, *fact.categorical, fact.target]
+    if lacking := [column for column in (*wanted, *fact.drop_columns) if column not in frame.columns]:
+        message = f"{name}: {fact.file} lacks the columns {', '.join(map(repr, lacking))}"
+        raise DatasetError(message)
+    frame = frame.drop(columns=fact.drop_columns)
+    if fact.drop_missing:
+        frame = frame.dropna()
+    if fact.drop_duplicates:
+        frame = frame.drop_duplicates()
+    for column, numbers in fact.value_maps.items():
+        frame[column] = [numbers.get(str(value), value) for value in frame[column]]
+    if len(frame) != fact.expected_rows:
+        message = f"{name}: expected {fact.expected_rows} rows in {fact.file} after preparation, got {len(frame)}"
+        raise DatasetError(message)
+    levels = {column: fact.encoding[column].levels for column in fact.categorical}
+    holes = [column for column in wanted if frame[column].isna().any()]
+    if holes := [*holes, *(column for column in levels if not frame[column].isin(levels[column]).all())]:
+        message = f"{name}: {fact.file} has values in {', '.join(map(repr, holes))} that are missing or not known"
+        raise DatasetError(message)
+    for column, known in levels.items():
+        frame[column] = pd.Categorical(frame[column], categories=known)
+    X = frame[[*fact.continuous, *fact.categorical]].astype(dict.fromkeys(fact.continuous, float))
+    return X.reset_index(drop=True), frame[fact.target].astype(float).reset_index(drop=True)
+
+
+def path(name: str, *, url: str | None = None) -> Path:
+    """Return the path of a dataset's file; a file that is in no folder here is downloaded first.
+
+    Parameters
+    ----------
+    name : str
+        The dataset.
+    url : str, optional
+        A mirror: the address of a folder that holds files named as in `Facts.file`. Default: the environment variable
+        ``DLN_DATA_URL``, or else the files' public homes.
+
+    """
+    fact = facts(name)
+    if HOME in os.environ:
+        file = Path(os.environ[HOME]) / fact.file
+        if not file.is_file():
+            message = f"{name}: there is no file {fact.file} in {os.environ[HOME]!r}, the folder that {HOME} names"
+            raise DatasetError(message)
+        _check(name, fact, file)
+        return file
+    file = cache_folder() / fact.file
+    if not (file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == fact.sha256):
+        _download.fetch(name, fact.source, file, fact.sha256, mirror=url)
+    return file
+
+
+def is_here(name: str) -> bool:
+    """Return whether a dataset can be loaded without a download."""
+    return name in HELD_OUT or HOME in os.environ or (cache_folder() / facts(name).file).is_file()
+
+
+def fetch(name: str) -> None:
+    """Download a dataset unless it is here."""
+    if name not in HELD_OUT:
+        path(name)
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads go to: ``DLN_CACHE``, or the platform's place for caches."""
+    return _download.cache_folder()
+
+
+@cache
+def _made_facts(name: str) -> Facts:
+    X, _ = make(name)
+    categories = {column: list(X[column].cat.categories) for column in X.select_dtypes("category").columns}
+    return Facts(
+        title=name,
+        origin="scikit-learn",
+        licence="BSD-3-Clause",
+        file="",
+        target="y",
+        continuous=[column for column in X.columns if column not in categories],
+        categorical=list(categories),
+        encoding={column: Encoding("one_hot_drop_first", levels) for column, levels in categories.items()},
+        expected_rows=len(X),
+        n_categorical_columns=sum(len(levels) - 1 for levels in categories.values()),
+        drop_columns=[],
+        drop_missing=False,
+        drop_duplicates=False,
+        value_maps={},
+        sha256="",
+        bytes=0,
+    )
+
+
+def _check(name: str, fact: Facts, file: Path) -> None:
+    digest = _digest(str(file), file.stat().st_mtime_ns, file.stat().st_size)
+    if fact.sha256 and digest != fact.sha256:
+        message = (
+            f"{name}: {file} is another file than the one that was measured: its SHA-256 is {digest}, "
+            f"expected {fact.sha256}; get it anew, or unset {HOME} to download it"
+        )
+        raise DatasetError(message)
+
+
+@cache
+def _digest(file: str, _changed: int, _size: int) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
+def _all_facts() -> dict[str, Facts]:
+    if HOME in os.environ and (index := Path(os.environ[HOME]) / INDEX).is_file():
+        return _read(str(index), index.stat().st_mtime_ns)
+    return _read(None, 0)
+
+
+@cache
+def _read(index: str | None, _changed: int) -> dict[str, Facts]:
+    text = (files("dln_bench") / "datasets.json").read_bytes() if index is None else Path(index).read_bytes()
+    try:
+        return msgspec.json.decode(text, type=dict[str, Facts])
+    except msgspec.MsgspecError as error:
+        message = f"{index} does not describe datasets: {error}"
+        raise DatasetError(message) from None

@@ -1,0 +1,20 @@
+"""What a search space is: a function from an Optuna trial, and from what is known of the table, to parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a space may know of the table: the rows that are searched on, and its columns by kind."""
+
+    n_rows: int
+    n_numbers: int
+    n_categories: int
+
+
+#: Called with an Optuna trial, whose ``suggest_…`` methods it uses, and the context; returns parameters to set.
+Space: TypeAlias = Callable[[Any, Context], dict[str, Any]]
