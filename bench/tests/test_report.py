@@ -342,7 +342,7 @@ def test_ablations_are_paired_with_the_original_of_the_same_unit():
         ("subspace-16", -0.05, "here it is worse, by more than 0.01"),
         ("subspace-4", -0.004, "the paper's sign appears"),
         ("no-concatenation", -0.02, "the paper's sign appears"),
-        ("with-refit", 0.02, "The paper does not have it"),
+        ("no-refit", 0.02, "The paper does not have it"),
     ],
 )
 def test_signs_of_ablations_are_told(variant, difference, said):

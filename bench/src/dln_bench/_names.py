@@ -33,7 +33,7 @@ ABLATIONS: Final[dict[str, str]] = {
     "subspace-4": "Subspace of 4",
     "no-concatenation": "No concatenation",
     "no-straight-through": "No straight-through",
-    "with-refit": "With refit",
+    "no-refit": "No refit",
 }
 
 #: Conditions that readable models are held to beside each other; 100 is the default of ours.

@@ -31,7 +31,7 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
     "subspace-4": {"n_candidate_links": 4, "n_candidate_gates": 4},
     "no-concatenation": {"concatenate_inputs": False},
     "no-straight-through": {"straight_through": None},
-    "with-refit": {"refit": "ridge"},
+    "no-refit": {"refit": None},
 }
 
 #: What our model is changed in, for other sizes and to see what each idea brings.
