@@ -181,7 +181,7 @@ def test_a_dln_inside_a_pipeline_is_searched_too():
 
 
 @pytest.mark.parametrize(
-    ("space", "kind", "widest"), [(paper_space, PaperDLNRegressor, 400), (default_space, DLNRegressor, 500)]
+    ("space", "kind", "widest"), [(paper_space, PaperDLNRegressor, 800), (default_space, DLNRegressor, 500)]
 )
 def test_our_own_spaces_give_parameters_that_a_dln_takes(space, kind, widest):
     """Whatever is drawn for whatever table is a valid setting of every parameter that it names."""

@@ -42,7 +42,7 @@ COLORS: Final[Mapping[str, str]] = {
     "figs-100": "#009e73",
     "rulefit-100": "#56b4e9",
 }
-MARKERS: Final[Mapping[str, str]] = {
+MARKERS: Final[Mapping[str, str | tuple[int, int, int]]] = {
     "linear": "o",
     "ridge": "s",
     "lasso": "D",
@@ -55,7 +55,7 @@ MARKERS: Final[Mapping[str, str]] = {
     "dln-paper": "P",
     "dln": "*",
     "lightgbm": "X",
-    "lightgbm-default": "X",
+    "lightgbm-default": (4, 1, 45),  # a star of four points: the letters that are filled are used up
     "ebm": "d",
     "figs-100": "8",
     "rulefit-100": "H",
@@ -136,14 +136,23 @@ def pareto(comparison: Comparison) -> Figure | None:
         ax.set_xscale("log")
         for model, (x, y) in paper.items():
             ax.plot([x, ours[model][0]], [y, ours[model][1]], color=_PAPER, linewidth=0.8, zorder=1)
-            ax.plot(x, y, MARKERS.get(model, "o"), color="white", markeredgecolor=_PAPER_LINE, markersize=6, zorder=2)
+            ax.plot(
+                x,
+                y,
+                marker=MARKERS.get(model, "o"),
+                linestyle="none",
+                color="white",
+                markeredgecolor=_PAPER_LINE,
+                markersize=6,
+                zorder=2,
+            )
         if paper:
             _frontier(ax, list(paper.values()), color=_PAPER_LINE, linestyle="--", label="frontier of the paper's")
         _frontier(ax, list(ours.values()), color=_INK, linestyle="-", label="frontier of ours")
         for model, (x, y) in ours.items():
             size = 14 if model == "dln" else 9
             ax.plot(
-                x, y, MARKERS.get(model, "o"), color=color(model), markeredgecolor="white", markeredgewidth=0.6,
+                x, y, marker=MARKERS.get(model, "o"), linestyle="none", color=color(model), markeredgecolor="white", markeredgewidth=0.6,
                 markersize=size, zorder=4,
             )  # fmt: skip
         ax.set_xlabel("logic operations per prediction (geometric mean over datasets)")
