@@ -152,8 +152,8 @@ def pareto(comparison: Comparison) -> Figure | None:
         for model, (x, y) in ours.items():
             size = 14 if model == "dln" else 9
             ax.plot(
-                x, y, marker=MARKERS.get(model, "o"), linestyle="none", color=color(model), markeredgecolor="white", markeredgewidth=0.6,
-                markersize=size, zorder=4,
+                x, y, marker=MARKERS.get(model, "o"), linestyle="none", color=color(model), markeredgecolor="white",
+                markeredgewidth=0.6, markersize=size, zorder=4,
             )  # fmt: skip
         ax.set_xlabel("logic operations per prediction (geometric mean over datasets)")
         ax.set_ylabel("test R² (mean over datasets)")

@@ -123,8 +123,8 @@ def _point(ax: Any, model: str, x: float, y: float) -> None:
     of = FAMILIES.get(_family(model), model) if model in SIZED else model
     small = model in SIZED
     ax.plot(
-        x, y, marker=MARKERS.get(of, "o"), linestyle="none", color=color(of), markeredgecolor="white", markeredgewidth=0.6,
-        markersize=6 if small else 14 if model == "dln" else 9, zorder=4,
+        x, y, marker=MARKERS.get(of, "o"), linestyle="none", color=color(of), markeredgecolor="white",
+        markeredgewidth=0.6, markersize=6 if small else 14 if model == "dln" else 9, zorder=4,
     )  # fmt: skip
 
 
