@@ -12,7 +12,7 @@ import numpy as np
 
 from dln.learning._changes import Effort, best_change
 from dln.learning._expression import Expression, Test, length, paths, without_part
-from dln.learning._rule_set import RuleSet
+from dln.learning._rule_set import Rest, RuleSet
 from dln.learning._task import Budget
 
 #: How widely changes are looked for: in a sweep, where all kinds compete, and where a rule is only made longer.
@@ -59,11 +59,10 @@ def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator, stop: Callab
     return n_changed
 
 
-def _single_tests(rules: RuleSet) -> list[tuple[float, Test]]:
+def _single_tests(rules: RuleSet, rest: Rest) -> list[Test]:
     n = rules.task.n_rows
-    return rules.task.scanner(
-        np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_), rules.without(None).residual, SWEEPING.per_place
-    )
+    nowhere, everywhere = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
+    return [test for _, test in rules.task.scanner(nowhere, everywhere, rest.residual, SWEEPING.per_place)]
 
 
 def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
@@ -73,8 +72,9 @@ def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
     while rules.n_conditions < budget.conditions and not stop():
         options: list[tuple[float, int, Expression]] = []
         if len(rules) < budget.rules:
-            tests = [test for _, test in _single_tests(rules)]
-            gains = rules.gains(rules.without(None), [task.signals(test) for test in tests])
+            rest = rules.without(None)
+            tests = _single_tests(rules, rest)
+            gains = rules.gains(rest, [task.signals(test) for test in tests])
             options += [(float(gain), len(rules), test) for gain, test in zip(gains, tests, strict=True)]
         for j in range(len(rules)):
             longest = rules.lengths[j] + 1
