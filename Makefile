@@ -21,8 +21,9 @@ FUZZED := model_file table command_line
 SECONDS ?= 300
 
 # Tests that need no extras, for other versions than those of development: of dependencies, of pandas, of Python.
-FEW_TESTS := tests/test_circuit.py tests/test_bits.py tests/test_rows.py tests/test_table.py tests/test_model_file.py \
-	tests/test_cli_columns.py tests/test_cli_read.py tests/test_cli_run_circuit.py tests/test_cli_commands.py
+FEW_TESTS := tests/circuit/test_circuit.py tests/circuit/test_bits.py tests/data/test_rows.py \
+	tests/data/test_table.py tests/readers/test_model_file.py tests/cli/test_columns.py tests/cli/test_read.py \
+	tests/cli/test_run_circuit.py tests/cli/test_commands.py
 FEW_TOOLS := 'pytest>=9' 'hypothesis>=6.130' 'pandas>=2.2' 'pyarrow>=19'
 PYTHONS := 3.11 3.12 3.13 3.14
 
@@ -65,7 +66,7 @@ pytest: $(VENV)/.full
 # the newest msgspec makes.
 test-oldest: $(VENV)-oldest/.done
 	$(VENV)-oldest/bin/python -m pytest --quiet -W default $(FEW_TESTS) \
-		--deselect tests/test_model_file.py::test_the_schema_is_up_to_date
+		--deselect tests/readers/test_model_file.py::test_the_schema_is_up_to_date
 
 test-pythons:
 	@for version in $(PYTHONS); do \

@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from dln._model_file import sealed
+from dln.readers.model_file import sealed
 from models import models
 from mutations import VERDICTS, Case, count, damaged, misleading, verdicts
 

@@ -31,10 +31,10 @@ from measure import machine
 from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
 
 from dln import DLNRegressor
-from dln._circuit import Above, Circuit, Column, Gate, Rule, on_grid
-from dln._cone import without_dead
-from dln._operations import circuit_cost
 from dln._saving import training_facts
+from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule, on_grid
+from dln.circuit._cone import without_dead
+from dln.circuit._operations import circuit_cost
 from dln.export.runners._engines import c_compiler, node
 from dln.export.runners._verilog import synthesise
 

@@ -17,11 +17,11 @@ from measure import machine, seconds
 from prediction_speed import circuit_of_trained_shape
 from training_speed import kernel_step_seconds
 
-from dln._bits import predict_array, prepare
-from dln._circuit import Circuit, Column
-from dln._encoding import learn_encoder
-from dln._rows import canonical_rows
-from dln._table import learn_table
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit.bits import predict_array, prepare
+from dln.data._encoding import learn_encoder
+from dln.data._rows import canonical_rows
+from dln.data.table import learn_table
 
 ROUNDS = 7
 

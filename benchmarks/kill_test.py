@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import dln
-from dln.training import _checkpoint
+from dln.network import _checkpoint
 from fits import fit, kill_after, uninterrupted
 from models import models
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import dln
 from circuits import layered_circuit
-from dln._model_file import MAX_BYTES, SavedModel, sealed, write_model
+from dln.readers.model_file import MAX_BYTES, SavedModel, sealed, write_model
 
 FACTS = {"rows": 1, "distinct_rows": 1, "target_min": 0.0, "target_max": 1.0, "versions": {}}
 START = b'{"decimals":0,"intercept":0.0,"rules":[],"gates":'

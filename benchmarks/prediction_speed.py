@@ -24,7 +24,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from dln import DLNRegressor
-from dln._circuit import Above, Circuit, Column, Gate, Rule, on_grid
+from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule, on_grid
 
 N_COLUMNS = 20
 N_RULES = 60

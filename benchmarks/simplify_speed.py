@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from circuits import layered_circuit
 from dln import PaperDLNRegressor
-from dln._circuit import Circuit
-from dln._operations import circuit_cost
-from dln._simplify import simplify
-from dln._words import node_sizes
+from dln.circuit._circuit import Circuit
+from dln.circuit._operations import circuit_cost
+from dln.circuit._words import node_sizes
+from dln.circuit.simplify import simplify
 
 SMALL = {"n_rules": 150, "layers": [300] * 3}
 LARGE = {"n_rules": 1000, "layers": [1000] * 5}

@@ -21,11 +21,11 @@ import torch
 from measure import machine, seconds
 from numba import njit
 
-from dln._network import Network, build_network
-from dln.training import _kernels as kernels
-from dln.training import _layout as layout
-from dln.training._lanes import fma, splat, total
-from dln.training._reference import Forward, ReferenceNetwork, mean_loss
+from dln.network import _kernels as kernels
+from dln.network import _layout as layout
+from dln.network._lanes import fma, splat, total
+from dln.network._network import Network, build_network
+from dln.network._reference import Forward, ReferenceNetwork, mean_loss
 
 N_FEATURES = 10
 CUTOFFS_PER_FEATURE = 6

@@ -17,7 +17,7 @@ from instrument import instrumented
 with instrumented():
     from dln import ModelFileError
     from dln import load as load_model
-    from dln._model_file import read_model, sealed, to_bytes
+    from dln.readers.model_file import read_model, sealed, to_bytes
 
 FOLDER = tempfile.TemporaryDirectory()
 FILE = Path(FOLDER.name) / "model.dln"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from dln._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule, Values, on_grid
+from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule, Values, on_grid
 
 #: Names that a careless reader of circuits breaks on.
 HOSTILE_NAMES = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dln._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
+from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.export._cases import Limits, cases
 from dln.export._form import Form, lower
 from dln.export._targets import TARGETS
@@ -20,6 +20,16 @@ from dln.export._verilog import to_verilog
 from dln.export.runners._engines import EngineMissing
 from dln.export.runners._postgres import Server
 from dln.export.runners._verilog import Job, simulate
+
+CIRCUIT = Circuit(
+    (Column("bmi"), Column("smoker", ("no", "yes")), Column("rooms", (1, 2, 3)), Column("garage", (False, True))),
+    (Above(0, 30.01), IsIn(1, (1,)), IsMissing(0), IsIn(2, (0, 2)), IsIn(3, (1,))),
+    (Gate(1, 0, 1), Gate(6, 0, 3), Gate(14, 5, 4)),
+    (Rule(5, 23900.0), Rule(6, 3120.5), Rule(2, -12.5), Rule(7, 1.0)),
+    8410.0,
+    1,
+)
+
 
 #: Every target with the options that lead to different code or another engine.
 VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dln import DLNRegressor
-from dln.training import _checkpoint
+from dln.network import _checkpoint
 from models import SMALL, frame, target
 
 #: All stages, several networks in threads, and epochs enough to be killed in.

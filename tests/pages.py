@@ -17,11 +17,11 @@ import pytest
 
 from circuits import layered_circuit
 from dln import DLNRegressor
-from dln._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
-from dln._gates import AND, OR
-from dln._model_file import SavedModel
-from dln._rules import rule_support
 from dln._saving import NOT_SAVED, from_saved, learned_ranges
+from dln.circuit._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
+from dln.circuit._gates import AND, OR
+from dln.readers._rules import rule_support
+from dln.readers.model_file import SavedModel
 from models import SMALL, frame, target
 
 #: Names and categories that break pages: markup, quotes, styles, other scripts, other directions, no end.

@@ -14,7 +14,7 @@ from sklearn.datasets import make_friedman1
 import dln
 from dln import DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
 from dln.learning import _learn
-from dln.training._signals import signals_call
+from dln.network._signals import signals_call
 from fits import SETTINGS, fit, fit_elsewhere, uninterrupted
 from models import SMALL, SMALL_PAPER, frame, target
 
@@ -108,7 +108,7 @@ def test_cleanup_before_the_end():
     """Where SIGTERM has to close something first, it does so, and then ends the process all the same."""
     script = """
 import signal
-from dln.training._signals import sigterm_after_cleanup
+from dln.network._signals import sigterm_after_cleanup
 with sigterm_after_cleanup():
     try:
         signal.raise_signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli import run
+from commands import run
 from dln import DLNRegressor
 
 ROOT = Path(__file__).parent.parent

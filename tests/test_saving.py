@@ -19,8 +19,8 @@ from sklearn.exceptions import NotFittedError
 
 import dln
 from dln import DLNRegressor, ModelFileError, PaperDLNRegressor
-from dln._circuit import IsIn
-from dln._model_file import _write
+from dln.circuit._circuit import IsIn
+from dln.readers.model_file import _write
 from models import SMALL, SMALL_PAPER, frame, models, target
 
 
@@ -112,7 +112,7 @@ def test_parameters_that_could_not_be_read_are_not_saved(tmp_path: Path):
 
 def test_parameters_are_checked_on_loading(tmp_path: Path):
     """The error for a parameter names the file, the place and the parameter."""
-    from dln._model_file import sealed
+    from dln.readers.model_file import sealed
 
     model, _ = models()[0]
     text = file_of(model, tmp_path).split(b"\n")[1]

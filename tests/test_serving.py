@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import dln
 from circuits import columns
-from dln._model_file import read_model
 from dln._serving import LoadedModel, plain_values
-from dln._table import read_table
+from dln.data.table import read_table
+from dln.readers.model_file import read_model
 
 CHARGES = Path(__file__).parent.parent / "examples" / "charges.dln"
 ROWS = [[52, 33.1, 2, "no", "northeast"], [60.5, None, 1, "yes", None], [19, float("nan"), 0, "maybe", "southwest"]]
@@ -108,7 +108,7 @@ def test_plain_rows_are_read_as_any_table_is(table_columns, data):
 
 def test_what_is_not_plain_is_left_to_the_full_reader():
     """Frames, wrong widths, text in number columns, infinities and many rows are not taken by the short way."""
-    numbers = (dln._circuit.Column("x"), dln._circuit.Column("y"))
+    numbers = (dln.circuit._circuit.Column("x"), dln.circuit._circuit.Column("y"))
     for X in (
         [[1.0]],
         [["a", 1.0]],

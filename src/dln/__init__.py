@@ -13,8 +13,6 @@ from dln._version import __version__
 
 if TYPE_CHECKING:
     from dln import tune
-    from dln._circuit import Circuit
-    from dln._cost import operations
     from dln._errors import (
         CheckpointError,
         CheckpointWarning,
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from dln._estimator import DLNRegressor
     from dln._paper import PaperDLNRegressor
     from dln._serving import load
+    from dln.circuit._circuit import Circuit
+    from dln.circuit._cost import operations
 
 __all__ = [
     "CheckpointError",
@@ -57,11 +57,11 @@ __all__ = [
 
 #: The rooms of the public names. A room is opened when a name of it is first used: `dln --help` needs none of them.
 _ROOMS = {
-    "Circuit": "_circuit",
+    "Circuit": "circuit._circuit",
     "DLNRegressor": "_estimator",
     "PaperDLNRegressor": "_paper",
     "load": "_serving",
-    "operations": "_cost",
+    "operations": "circuit._cost",
 }
 
 

@@ -17,33 +17,33 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from dln._assemble import Training, assemble
 from dln._atomic import AnyPath
-from dln._circuit import Values
-from dln._conditions import count_conditions, readable
-from dln._cone import without_dead
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
-from dln._frontier import Frontier, Point
-from dln._intervals import Residuals
-from dln._model_file import MAX_BYTES, SavedModel, read_model
 from dln._paper import PaperDLNRegressor
 from dln._regressor import CircuitRegressor, Rows, layer_sizes, n_threads
-from dln._rules import rule_support
 from dln._saving import from_saved, without_unused_categories
 from dln._version import __version__
+from dln.circuit._circuit import Values
+from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._cone import without_dead
+from dln.learning._assemble import Training, assemble
 from dln.learning._goal import Sample
 from dln.learning._inputs import bin_inputs
 from dln.learning._learn import Fit, Learned, Setting
 from dln.learning._losses import Loss
 from dln.learning._student import Recipe
 from dln.learning._task import Budget, Clock
-from dln.training import _kernels as kernels
-from dln.training._checkpoint import Checkpoint, array_digest, remove_checkpoint
-from dln.training._loop import Callback
-from dln.training._networks import Outcome, train_networks
-from dln.training._networks import Task as NetworkTask
-from dln.training._progress import Progress
-from dln.training._signals import signals_call
+from dln.network import _kernels as kernels
+from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
+from dln.network._loop import Callback
+from dln.network._networks import Outcome, train_networks
+from dln.network._networks import Task as NetworkTask
+from dln.network._progress import Progress
+from dln.network._signals import signals_call
+from dln.readers._frontier import Frontier, Point
+from dln.readers._intervals import Residuals
+from dln.readers._rules import rule_support
+from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 #: Weights are solved for on at most so many rows, a sample by content: more would tell no more.
 MAX_ROWS = 200_000

@@ -17,27 +17,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from dln._atomic import AnyPath
-from dln._circuit import Circuit, Rule, Values, on_grid
-from dln._conditions import count_conditions
-from dln._discretize import Target, discretize
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
-from dln._frontier import Frontier, Point
-from dln._imitate import Imitation
 from dln._regressor import MAX_GATES_TO_MINIMISE, CircuitRegressor, Rows, layer_sizes
-from dln._rows import CanonicalRows
-from dln._rules import rule_support
 from dln._saving import without_unused_categories
-from dln._simplify import simplify
 from dln._version import __version__
+from dln.circuit._circuit import Circuit, Rule, Values, on_grid
+from dln.circuit._conditions import count_conditions
+from dln.circuit.simplify import simplify
+from dln.data._rows import CanonicalRows
+from dln.learning._imitate import Imitation
 from dln.learning._subsets import best_subsets
 from dln.learning._task import PENALTY, Clock
 from dln.learning._weights import cross_validated_penalty, solve_weights
-from dln.training._checkpoint import Checkpoint, array_digest, remove_checkpoint
-from dln.training._layout import Data
-from dln.training._loop import Callback, Plan
-from dln.training._networks import Architecture, Task, train_networks, validation_rows
-from dln.training._progress import Progress
-from dln.training._schedules import Schedule
+from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
+from dln.network._discretize import Target, discretize
+from dln.network._layout import Data
+from dln.network._loop import Callback, Plan
+from dln.network._networks import Architecture, Task, train_networks, validation_rows
+from dln.network._progress import Progress
+from dln.network._schedules import Schedule
+from dln.readers._frontier import Frontier, Point
+from dln.readers._rules import rule_support
 
 #: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
 #: was chosen settles.

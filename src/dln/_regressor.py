@@ -15,18 +15,19 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
-from dln._bits import PreparedCircuit, predict_array, prepare
-from dln._bits import predict as predict_values
-from dln._circuit import Circuit, Values
-from dln._discretize import Target, check_target
-from dln._encoding import Encoder, learn_encoder
-from dln._intervals import PredictsIntervals
-from dln._model_file import write_model
-from dln._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
 from dln._saving import learned_ranges, to_saved, training_facts
-from dln._table import Table, has_names, learn_table, read_batches, read_table
+from dln.circuit._circuit import Circuit, Values
+from dln.circuit.bits import PreparedCircuit, predict_array, prepare
+from dln.circuit.bits import predict as predict_values
+from dln.data._encoding import Encoder, learn_encoder
+from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln.data.table import Table, has_names, learn_table, read_batches, read_table
+from dln.export import ExportableModel
+from dln.network._discretize import Target, check_target
+from dln.network._loop import Callback, Trained
+from dln.readers._intervals import PredictsIntervals
+from dln.readers.model_file import write_model
 from dln.report import ReportableModel
-from dln.training._loop import Callback, Trained
 
 #: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
 MAX_GATES_TO_MINIMISE = 400
@@ -72,7 +73,7 @@ class Rows:
         return validation.values, check_target(y_val, validation.n_rows, "y_val")
 
 
-class CircuitRegressor(ReportableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
+class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
     """A regressor that is a circuit: base of those that learn one."""
 
     categorical_features: Any

@@ -17,11 +17,11 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 from dln._atomic import AnyPath
-from dln._circuit import Circuit, Column, IsIn, Literal, Values
-from dln._dates import with_dates_whole
 from dln._errors import ModelFileError
-from dln._model_file import SavedModel
 from dln._version import __version__
+from dln.circuit._circuit import Circuit, Column, IsIn, Literal, Values
+from dln.data._dates import with_dates_whole
+from dln.readers.model_file import SavedModel
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
@@ -64,7 +64,7 @@ def learned_ranges(
 ) -> dict[str, tuple[float, float]]:
     """Return the ends of each number column that rules read: beyond them a prediction is a guess, and is said to be.
 
-    >>> from dln._circuit import Above, Rule
+    >>> from dln.circuit._circuit import Above, Rule
     >>> circuit = Circuit((Column("age"), Column("bmi")), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1)
     >>> learned_ranges(circuit, [np.array([18.0, np.nan, 64.0]), np.array([20.0, 30.0, 40.0])], np.arange(3))
     {'age': (18.0, 64.0)}
@@ -85,7 +85,7 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
     The others may be private, and mean nothing: to a rule, a category that it does not name is like one that it has
     never seen. True and False are no secrets.
 
-    >>> from dln._circuit import Rule
+    >>> from dln.circuit._circuit import Rule
     >>> columns = (Column("town", ("Aas", "Bergen", "Oslo")),)
     >>> circuit = Circuit(columns, (IsIn(0, (1,)),), (), (Rule(0, 2.5),), 0.0, 1)
     >>> without_unused_categories([circuit])[0].columns

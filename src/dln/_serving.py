@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._atomic import AnyPath
-from dln._circuit import MISSING, UNKNOWN, Column, Values
-from dln._model_file import MAX_BYTES, SavedModel, read_model
+from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values
+from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 if TYPE_CHECKING:
     from dln._estimator import DLNRegressor

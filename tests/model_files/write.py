@@ -12,8 +12,8 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from dln._model_file import FORMAT, write_model  # noqa: E402
 from dln._saving import to_saved  # noqa: E402
+from dln.readers.model_file import FORMAT, write_model  # noqa: E402
 from models import models  # noqa: E402
 
 #: Parameters that every version will have.

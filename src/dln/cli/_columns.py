@@ -13,10 +13,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
 
-from dln._dates import DATE_PARTS, part_name
 from dln.cli import _values as values
 from dln.cli._mistakes import Mistake, listed, nearest, quoted
 from dln.cli._read import TableFile
+from dln.data._dates import DATE_PARTS, part_name
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 

@@ -13,8 +13,8 @@ from dln.cli._mistakes import Mistake
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln._explain import Explanation
     from dln._regressor import CircuitRegressor
+    from dln.readers._explain import Explanation
 
 
 def explain(
@@ -40,7 +40,7 @@ def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.D
     """Return the model's columns of one row of the file."""
     import polars as pl
 
-    from dln._words import thousands
+    from dln.circuit._words import thousands
     from dln.cli._inputs import find_inputs, inputs_of, sources
     from dln.cli._read import open_table
 
@@ -58,7 +58,7 @@ def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.D
 
 
 def _values(model_columns: list[str], X: pl.DataFrame) -> list[tuple[str, str]]:
-    from dln._words import category_text, name_text
+    from dln.circuit._words import category_text, name_text
 
     return [
         (name_text(name), "missing" if value is None else category_text(value))
@@ -68,11 +68,11 @@ def _values(model_columns: list[str], X: pl.DataFrame) -> list[tuple[str, str]]:
 
 
 def _tell(model: CircuitRegressor, explanation: Explanation, X: pl.DataFrame, row: int, table: str) -> None:
-    from dln._explain import interval_text
-    from dln._words import name_text, thousands, weight_text
+    from dln.circuit._words import name_text, thousands, weight_text
     from dln.cli._show import columns_used
     from dln.cli._terminal import facts, show
     from dln.cli._text import weights_table
+    from dln.readers._explain import interval_text
 
     decimals = explanation.decimals
     said = "standard input" if table == "-" else table

@@ -138,7 +138,7 @@ def _train(
 def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
     if not len(split.y_test):
         return []
-    from dln._words import counted
+    from dln.circuit._words import counted
     from dln.cli._peers import peers, score
 
     name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
@@ -149,7 +149,7 @@ def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
 
 
 def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list[Score], took: float) -> None:
-    from dln._words import thousands
+    from dln.circuit._words import thousands
     from dln.cli._size import size_sentences
     from dln.cli._terminal import facts, show
     from dln.cli._text import page_of_rules, quoted_name, scores_table

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dln._circuit import Category, Circuit, Column
-from dln._dates import DatePart, split_part_name
+from dln.circuit._circuit import Category, Circuit, Column
 from dln.cli import _values as values
 from dln.cli._columns import as_text, dtype_words
 from dln.cli._mistakes import Mistake, nearest, quoted
 from dln.cli._read import TableFile
+from dln.data._dates import DatePart, split_part_name
 
 
 @dataclass(frozen=True, slots=True)

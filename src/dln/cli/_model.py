@@ -10,7 +10,7 @@ from dln.cli._read import existing_file
 
 if TYPE_CHECKING:
     from dln import DLNRegressor, PaperDLNRegressor
-    from dln._model_file import SavedModel
+    from dln.readers.model_file import SavedModel
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz")
 
@@ -26,7 +26,7 @@ def open_model(name: str) -> DLNRegressor | PaperDLNRegressor:
 def open_saved(name: str) -> SavedModel:
     """Return what a model file holds, without the estimator: that takes seconds to import."""
     path = _path(name)
-    from dln._model_file import read_model
+    from dln.readers.model_file import read_model
 
     return read_model(path)
 

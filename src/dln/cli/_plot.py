@@ -32,8 +32,8 @@ def plot(
     check_output(output, force=force)
     fitted = open_model(model)
 
-    from dln._draw import draw
     from dln.cli._terminal import console
+    from dln.readers._draw import draw
 
     rules = fitted.rules_
     picture = draw(fitted.circuit_, max_rules=max_rules, order=[row.index for row in rules], target=rules.target)

@@ -15,10 +15,10 @@ from dln.cli._mistakes import Mistake, remark
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln._circuit import Circuit
-    from dln._model_file import SavedModel
+    from dln.circuit._circuit import Circuit
     from dln.cli._inputs import Input
     from dln.cli._read import TableFile
+    from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
 PREDICTION: Final = "prediction"

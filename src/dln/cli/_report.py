@@ -73,7 +73,7 @@ def report(
         options |= {"X": rows.X, "y": rows.y, "source": rows.said, "include_rows": include_rows}
         options["row_numbers"] = rows.numbers
 
-    from dln._words import counted
+    from dln.circuit._words import counted
     from dln.report import write_report
 
     path = write_report(fitted, output, **options)
@@ -126,8 +126,8 @@ def _tested(model: CircuitRegressor, X: pl.DataFrame, y: pl.Series) -> npt.NDArr
     The model keeps how far it was off on them. Where that comes out the same, to the last digit of all its intervals,
     on the rows that its seed sets aside, they are the ones; measured on the others, it would look too good.
     """
-    from dln._intervals import Residuals
     from dln.cli._fit import split_rows
+    from dln.readers._intervals import Residuals
 
     known, seed = getattr(model, "intervals_", None), model.get_params(deep=False)["random_state"]
     n_test = len(y) - int(model.training_facts_["rows"])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dln._circuit import MISSING, UNKNOWN, Category, Circuit, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Category, Circuit, Values
 from dln.cli._columns import LARGEST_WHOLE
 from dln.cli._mistakes import Mistake
 
@@ -45,7 +45,7 @@ def runner(circuit: Circuit, n_rows: int | None) -> Callable[[pl.DataFrame], Flo
 
 @cache
 def _compiled(circuit: Circuit) -> tuple[Any, Any]:
-    from dln._bits import predict, prepare
+    from dln.circuit.bits import predict, prepare
 
     return predict, prepare(circuit)
 

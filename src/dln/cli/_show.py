@@ -60,7 +60,7 @@ def columns_used(model: CircuitRegressor) -> list[str]:
 
 
 def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
-    from dln._words import counted, name_text, thousands
+    from dln.circuit._words import counted, name_text, thousands
     from dln.cli._size import frontier_of, frontier_table, size_text
     from dln.cli._terminal import facts, show
     from dln.cli._text import rules_table
@@ -86,7 +86,7 @@ def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
 
 
 def _training(model: CircuitRegressor) -> str:
-    from dln._words import thousands
+    from dln.circuit._words import thousands
 
     facts = model.training_facts_
     rows = f"{thousands(facts['rows'])} rows"

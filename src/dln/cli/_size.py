@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from dln._words import counted
+from dln.circuit._words import counted
 
 if TYPE_CHECKING:
-    from dln._frontier import Frontier
     from dln._regressor import CircuitRegressor
+    from dln.readers._frontier import Frontier
 
 #: Differences below this are not seen in three digits.
 _UNSEEN: Final = 0.0005

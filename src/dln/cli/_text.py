@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dln._words import name_text, number_text, thousands, weight_text
+from dln.circuit._words import name_text, number_text, thousands, weight_text
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor

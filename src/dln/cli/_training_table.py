@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dln._words import name_text, thousands
+from dln.circuit._words import name_text, thousands
 from dln.cli._columns import Learnable, Wishes, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import TableFile, open_table

@@ -203,7 +203,7 @@ def _tell_start(wish: _Wish) -> None:
 def _tell_result(study: Study, model: CircuitRegressor, variance: float) -> None:
     from rich.table import Table
 
-    from dln._words import thousands
+    from dln.circuit._words import thousands
     from dln.cli._terminal import facts, show
 
     counts = {state: sum(trial.state == state for trial in study.trials) for state in ("pruned", "failed")}

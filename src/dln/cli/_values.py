@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dln._dates import ORDERS, WEEKDAYS, DatePart, weekday_codes
-from dln._dates import date_part as part_of
+from dln.data._dates import ORDERS, WEEKDAYS, DatePart, weekday_codes
+from dln.data._dates import date_part as part_of
 
 #: Text that means "no value", in lower case, in any column.
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dln._bits._prepare import float32_below
-from dln._circuit import Above, IsIn
+from dln.circuit._circuit import Above, IsIn
+from dln.circuit.bits._prepare import float32_below
 from dln.export._c_categories import enum_lines, lookup_head, lookup_lines
 from dln.export._c_main import main_lines
 from dln.export._c_names import CNames, c_names

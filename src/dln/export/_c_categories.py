@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dln._circuit import Category, Column
-from dln._words import category_text
+from dln.circuit._circuit import Category, Column
+from dln.circuit._words import category_text
 from dln.export._c_names import CNames
 from dln.export._c_text import c_string, cutoff_text
 from dln.export._form import Form

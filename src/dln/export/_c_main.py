@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dln._circuit import Column
+from dln.circuit._circuit import Column
 from dln.export._c_text import c_string
 from dln.export._form import Form
 from dln.export._kinds import category_kind

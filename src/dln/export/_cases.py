@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import MISSING, UNKNOWN, Above, Category, Column, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Above, Category, Column, Values
 from dln.export._form import Form
 
 #: Rows of random combinations: with few columns that is every case many times, with many a good sample.
@@ -39,7 +39,7 @@ class Limits:
     """Rows that are tried, where the engine takes its time for each."""
 
 
-def cases(form: Form, limits: Limits = Limits(), *, seed: int = 0) -> list[Values]:  # noqa: B008 (frozen)
+def cases(form: Form, limits: Limits = Limits(), *, seed: int = 0) -> list[Values]:
     """Return rows that visit every cut-off, one step above and below it, every category, the missing and the unknown.
 
     First each value of a column alone, the rest of the row at random; then random combinations.

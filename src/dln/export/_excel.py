@@ -10,9 +10,9 @@ import io
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dln._circuit import Above, Category, Column, IsIn
 from dln._errors import ExportError, MissingExtraError
-from dln._words import name_text
+from dln.circuit._circuit import Above, Category, Column, IsIn
+from dln.circuit._words import name_text
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
 from dln.export._kinds import category_kind, check_categories
 from dln.export._text import check_names

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from dln._builder import CircuitBuilder, Signal, add_circuit
-from dln._circuit import Circuit, Column, Gate, Literal
-from dln._gates import GATES
-from dln._words import name_text, node_text, weight_text
+from dln.circuit._builder import CircuitBuilder, Signal, add_circuit
+from dln.circuit._circuit import Circuit, Column, Gate, Literal
+from dln.circuit._gates import GATES
+from dln.circuit._words import name_text, node_text, weight_text
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
 #: 8192 characters, and a person reads no further.
@@ -119,7 +119,7 @@ class Form:
 def lower(circuit: Circuit, target: str = "prediction") -> Form:
     """Return the form of a circuit.
 
-    >>> from dln._circuit import Above, IsIn, Rule
+    >>> from dln.circuit._circuit import Above, IsIn, Rule
     >>> columns = (Column("bmi"), Column("smoker", ("no", "yes")))
     >>> circuit = Circuit(columns, (Above(0, 30.0), IsIn(1, (1,))), (Gate(14, 0, 1),), (Rule(2, 2.5),), 8.0, 1)
     >>> form = lower(circuit)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dln._circuit import Category, Column
 from dln._errors import ExportError
+from dln.circuit._circuit import Category, Column
 from dln.export._form import Form
 
 Kind = Literal["text", "number", "boolean"]

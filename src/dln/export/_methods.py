@@ -13,8 +13,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
-from dln._circuit import Circuit, Values
 from dln._errors import ExportError, NotVerifiedWarning
+from dln.circuit._circuit import Circuit, Values
 from dln.export._form import Form, lower
 from dln.export._targets import TARGETS, Target, find_target, run_and_compare, written_options
 from dln.export._verify import Verification

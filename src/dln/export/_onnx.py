@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dln._circuit import Above, Column, IsIn, IsMissing
 from dln._errors import ExportError, MissingExtraError
 from dln._version import __version__
+from dln.circuit._circuit import Above, Column, IsIn, IsMissing
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
 from dln.export._kinds import category_kind, check_categories
 from dln.export._text import check_names

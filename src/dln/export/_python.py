@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dln._circuit import Above, Category, Column, IsIn
-from dln._words import number_text
+from dln.circuit._circuit import Above, Category, Column, IsIn
+from dln.circuit._words import number_text
 from dln.export._form import Check, Form
 from dln.export._names import identifiers
 from dln.export._scripts import Script

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from dln._circuit import Above
 from dln._errors import ExportError
+from dln.circuit._circuit import Above
 from dln.export._form import Form
 
 #: Whole numbers are stored in as many bits.

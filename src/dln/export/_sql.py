@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dln._circuit import Above, IsIn
 from dln._errors import ExportError, MissingExtraError
-from dln._words import weight_text
+from dln.circuit._circuit import Above, IsIn
+from dln.circuit._words import weight_text
 from dln.export._dialects import Dialect, find_dialect
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate
 from dln.export._kinds import category_kind, check_categories

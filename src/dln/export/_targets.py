@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dln._circuit import Values
 from dln._errors import ExportError
+from dln.circuit._circuit import Values
 from dln.export._cases import Limits, cases, holdable
 from dln.export._form import Form
 from dln.export._titles import export_facts

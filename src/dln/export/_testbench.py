@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dln._circuit import MISSING, UNKNOWN, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Values
 from dln.export._form import Form
 from dln.export._titles import exported_by
 from dln.export._verilog import Port, module_name, module_ports, result_bits

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
 from dln._errors import VerificationError
+from dln.circuit._circuit import Values
 from dln.export._form import Form
 
 #: Runs an exported file on rows given column by column.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from dln._circuit import Above, Column, IsIn, IsMissing
 from dln._errors import ExportError
-from dln._words import category_text
+from dln.circuit._circuit import Above, Column, IsIn, IsMissing
+from dln.circuit._words import category_text
 from dln.export._form import Check, Form
 from dln.export._levels import part_levels
 from dln.export._names import identifiers

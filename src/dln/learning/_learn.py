@@ -25,8 +25,8 @@ from dln.learning._task import PENALTY, Clock, Task
 from dln.learning._teachers import Lessons, n_teachers, teach
 from dln.learning._validate import Choice, choose_goal, weighted_sum
 from dln.learning._weights import solve_weights
-from dln.training._networks import Outcome, train_quietly
-from dln.training._networks import Task as NetworkTask
+from dln.network._networks import Outcome, train_quietly
+from dln.network._networks import Task as NetworkTask
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dln._network import Network
 from dln.learning._expression import AND, OR, XOR, Expression, Join, Test, length, negation
+from dln.network._network import Network
 
 #: What a neuron computes: an expression, a constant, or None where it is too long.
 _Signal: TypeAlias = Expression | bool | None

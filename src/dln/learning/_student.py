@@ -16,10 +16,10 @@ from dln.learning._rule_set import RuleSet
 from dln.learning._search import search
 from dln.learning._select import select_sizes
 from dln.learning._task import Budget, Task
-from dln.training._layout import Data
-from dln.training._loop import Plan as TrainingPlan
-from dln.training._loop import Trained
-from dln.training._networks import Architecture
+from dln.network._layout import Data
+from dln.network._loop import Plan as TrainingPlan
+from dln.network._loop import Trained
+from dln.network._networks import Architecture
 
 #: Two pools are grown: many small steps with shorter rules, and larger steps with longer ones.
 GROWTH: Final = ((0.1, 5), (0.2, 6))

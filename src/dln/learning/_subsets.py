@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dln._products import products
 from dln.learning._inputs import Bools, Floats
+from dln.learning._products import products
 from dln.learning._task import PENALTY
 
 

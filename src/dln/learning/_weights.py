@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from dln._products import products
 from dln.learning._inputs import Bools, Floats
+from dln.learning._products import products
 
 #: Ridge penalties that are tried, as shares of the mean variance of a rule.
 _PENALTIES: Final = 10.0 ** np.arange(-4.0, 1.5, 0.5)

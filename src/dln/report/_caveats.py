@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from dln._circuit import MISSING, UNKNOWN, Column, Values
-from dln._words import counted, name_text
+from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values
+from dln.circuit._words import counted, name_text
 from dln.report._data import CardRule, Scorecard
 from dln.report._figures import percent, plain
 

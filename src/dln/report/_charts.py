@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from dln._words import thousands
+from dln.circuit._words import thousands
 from dln.report._data import NumberColumn, Scores, Sizes
 from dln.report._figures import plain
 from dln.report._scale import Scale, ticks

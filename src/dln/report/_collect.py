@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dln._bits import predict, prepare
-from dln._circuit import Circuit, Column, Values
-from dln._discretize import check_target
-from dln._frontier import Frontier
-from dln._widths import USUAL
-from dln._words import name_text
+from dln.circuit._circuit import Circuit, Column, Values
+from dln.circuit._words import name_text
+from dln.circuit.bits import predict, prepare
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
+from dln.network._discretize import check_target
+from dln.readers._frontier import Frontier
+from dln.readers._widths import USUAL
 from dln.report._caveats import caveats
 from dln.report._data import Known, ReportData
 from dln.report._facts import facts

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from dln._model_file import to_bytes
 from dln._saving import to_saved
 from dln._version import __version__
-from dln._words import thousands
+from dln.circuit._words import thousands
+from dln.readers.model_file import to_bytes
 from dln.report._data import Fact
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from dln._words import thousands
+from dln.circuit._words import thousands
 
 #: Digits after the point that are still shown one by one.
 _MOST_DECIMALS: Final = 15

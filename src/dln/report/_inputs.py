@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._bits import PreparedCircuit, predict
-from dln._circuit import MISSING, UNKNOWN, Above, Column, Values
-from dln._words import category_text, name_text
+from dln.circuit._circuit import MISSING, UNKNOWN, Above, Column, Values
+from dln.circuit._words import category_text, name_text
+from dln.circuit.bits import PreparedCircuit, predict
 from dln.report._data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
 
 #: Rows that effects are averages over, at most: more would move no line that is seen.

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
-from dln._readable import ReadableModel
+from dln.readers._readable import ReadableModel
 from dln.report._notebook import model_html
 
 

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 from dln._errors import MissingExtraError
-from dln._rules import MAX_ROWS
-from dln._words import name_text
+from dln.circuit._words import name_text
+from dln.readers._rules import MAX_ROWS
 from dln.report._data import CardGroup, CardRule, Piece, Scorecard
 
 if TYPE_CHECKING:
-    from dln._explain import Explanation
-    from dln._rules import RuleTable
+    from dln.readers._explain import Explanation
+    from dln.readers._rules import RuleTable
     from dln.report._methods import ReportableModel
 
 

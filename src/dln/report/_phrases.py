@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dln._circuit import Circuit, Column
-from dln._words import category_text, name_text, node_text
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit._words import category_text, name_text, node_text
 from dln.report._data import Piece, Words
 
 
 class Phrases:
     """The words of a circuit's nodes, in pieces.
 
-    >>> from dln._circuit import Above, Rule
+    >>> from dln.circuit._circuit import Above, Rule
     >>> Phrases(Circuit((Column("age"),), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1)).of(0)
     (Piece(kind='name', text='age'), Piece(kind='text', text=' > 47.5'))
     """

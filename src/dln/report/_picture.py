@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import Final
 
-from dln._draw import Picture
 from dln._errors import MissingExtraError
+from dln.readers._draw import Picture
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 #: What Graphviz draws with. Whatever else it writes (titles that name its nodes, comments, links) stays out.

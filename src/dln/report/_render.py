@@ -13,8 +13,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from dln._errors import MissingExtraError
-from dln._widths import USUAL
-from dln._words import counted, thousands
+from dln.circuit._words import counted, thousands
+from dln.readers._widths import USUAL
 from dln.report._charts import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
 from dln.report._data import CategoryColumn, NumberColumn, ReportData
 from dln.report._figures import alike, bar, percent, plain, points, signed

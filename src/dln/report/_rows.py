@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import MISSING, Column, Values
+from dln.circuit._circuit import MISSING, Column, Values
 from dln.report._data import DataRows
 
 #: Rows that ``include_rows=True`` means, at most: a page should open at once.

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from dln._circuit import Circuit
-from dln._cone import node_columns
-from dln._formula import NumberCondition, formula
-from dln._rules import RuleRow, RuleTable
-from dln._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes
+from dln.circuit._circuit import Circuit
+from dln.circuit._cone import node_columns
+from dln.circuit._formula import NumberCondition, formula
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes
+from dln.readers._rules import RuleRow, RuleTable
 from dln.report._data import CardGroup, CardRule, Scorecard
 from dln.report._phrases import Phrases
 

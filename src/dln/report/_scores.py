@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import MISSING, Column, Values
-from dln._words import category_text, name_text
+from dln.circuit._circuit import MISSING, Column, Values
+from dln.circuit._words import category_text, name_text
 from dln.report._data import Cell, ErrorBin, ErrorsByColumn, Scores
 from dln.report._figures import plain
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dln._frontier import Frontier
-from dln._words import counted
+from dln.circuit._words import counted
+from dln.readers._frontier import Frontier
 from dln.report._data import SizePoint, Sizes
 
 

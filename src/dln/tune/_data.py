@@ -13,8 +13,8 @@ from sklearn.utils import _safe_indexing, check_array, column_or_1d
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
 from dln._regressor import CircuitRegressor
-from dln._table import Table, learn_table
-from dln.training._checkpoint import array_digest
+from dln.data.table import Table, learn_table
+from dln.network._checkpoint import array_digest
 from dln.tune._context import Context
 from dln.tune._folds import Floats, Rows
 

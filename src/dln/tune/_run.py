@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Final, TypeAlias
 
-from dln.training._signals import sigterm_after_cleanup
+from dln.network._signals import sigterm_after_cleanup
 from dln.tune._context import Context, Space
 from dln.tune._facts import told
 from dln.tune._optuna import Answer, Question, ask

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from dln._errors import FitInterruptedWarning
 from dln._paper import PaperDLNRegressor
 from dln._regressor import CircuitRegressor
-from dln.training._loop import Epoch
+from dln.network._loop import Epoch
 from dln.tune._folds import Folds, Part
 from dln.tune._prune import Bars, EpochBar
 

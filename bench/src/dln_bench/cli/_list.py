@@ -9,7 +9,7 @@ def list_all(*, as_json: _options.Json = False) -> None:
     """List the datasets, with rows, columns and licence, and the models."""
     from rich.table import Table
 
-    from dln._words import thousands
+    from dln.circuit._words import thousands
     from dln.cli._terminal import print_json, show
     from dln_bench import datasets as library
     from dln_bench._names import GROUPS, TITLES

@@ -9,8 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import operations
-from dln._operations import FLOAT16, GATE
 from dln._regressor import CircuitRegressor
+from dln.circuit._operations import FLOAT16, GATE
 
 
 def conditions(model: Any) -> int | None:

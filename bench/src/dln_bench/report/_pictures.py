@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dln import operations
-from dln._cone import node_columns
+from dln.circuit._cone import node_columns
 from dln_bench import datasets
 from dln_bench._results import Result
 from dln_bench._unit import TEST_SHARE

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values, from_grid
-from dln._words import category_text
+from dln.circuit._circuit import Values, from_grid
+from dln.circuit._words import category_text
 from dln.export._form import Form
 from dln.export.runners._engines import c_compiler, run
 from dln.export.runners._rows import Value, decoded

@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
 from dln._errors import VerificationError
+from dln.circuit._circuit import Values
 from dln.export._cases import Limits
 from dln.export._excel import PREDICTION_CELL, input_cell
 from dln.export._form import Form

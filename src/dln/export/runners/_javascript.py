@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
+from dln.circuit._circuit import Values
 from dln.export._form import Form
 from dln.export._javascript import value_text
 from dln.export.runners._engines import node, run

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import MISSING, UNKNOWN, Column, Values
 from dln._errors import VerificationError
+from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values
 from dln.export._form import Form
 from dln.export._kinds import category_kind
 from dln.export._onnx import input_columns, missing_name

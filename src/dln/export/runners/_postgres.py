@@ -15,9 +15,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
 from dln._errors import VerificationError
-from dln._words import category_text
+from dln.circuit._circuit import Values
+from dln.circuit._words import category_text
 from dln.export._form import Form
 from dln.export.runners._engines import LONGEST, EngineMissing
 from dln.export.runners._rows import Value, decoded

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
+from dln.circuit._circuit import Values
 from dln.export._form import Form
 from dln.export.runners._engines import run
 from dln.export.runners._rows import decoded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from dln._circuit import MISSING, Category, Column, Values
+from dln.circuit._circuit import MISSING, Category, Column, Values
 from dln.export._form import Form
 from dln.export._kinds import kind_of
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values
+from dln.circuit._circuit import Values
 from dln.export._form import Form
 from dln.export.runners._engines import EngineMissing, package
 from dln.export.runners._rows import decoded

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Column, Values
 from dln._errors import VerificationError
+from dln.circuit._circuit import Column, Values
 from dln.export._form import Form
 from dln.export._kinds import category_kind
 from dln.export._titles import export_facts

@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._circuit import Values, from_grid
 from dln._errors import VerificationError
+from dln.circuit._circuit import Values, from_grid
 from dln.export._form import Form
 from dln.export._testbench import to_printing_bench, vector_texts
 from dln.export._titles import export_facts

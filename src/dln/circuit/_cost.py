@@ -1,0 +1,207 @@
+"""What one prediction of a model costs in basic logic operations: circuits, and the models they are compared with.
+
+The counting rules are the paper's where its table tells them, and named here where it does not. Models are known by
+the names of their classes, so none of their libraries is imported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from dln.circuit._circuit import Circuit
+from dln.circuit._operations import CATEGORY_BIT, FLOAT16, CircuitCost, Reading, circuit_cost
+
+_MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A kind of operation, how often it is done, and its price."""
+
+    name: str
+    count: int
+    price: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCost:
+    """What one prediction of a model costs in basic logic operations, by part."""
+
+    model: str
+    parts: tuple[Part, ...]
+
+    @property
+    def total(self) -> int:
+        """All operations of one prediction."""
+        return sum(part.count * part.price for part in self.parts)
+
+    def __int__(self) -> int:
+        return self.total
+
+    def __str__(self) -> str:
+        rows = [(part.name, str(part.count * part.price), f"{part.count} × {part.price}") for part in self.parts]
+        rows.append(("total", str(self.total), f"logic operations, {self.model}"))
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+
+
+def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCost:
+    """Return what one prediction costs: of a circuit, a fitted `DLNRegressor`, or a fitted model of another library.
+
+    Known are scikit-learn's linear models, nearest neighbours, trees, forests, boosting, SVR and MLPRegressor, a
+    torch module of linear layers, LightGBM and EBM; a Pipeline counts as its last step, a search as its best model.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> cost = operations(LinearRegression().fit([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]], [1.0, 2.0, 4.0]))
+    >>> print(cost)
+    multiply-add  2488  2 × 1244
+    total         2488  logic operations, LinearRegression
+    """
+    if isinstance(model, Circuit):
+        return circuit_cost(model, reading)
+    for inner in ("circuit_", "best_estimator_", "regressor_", "module_"):
+        if hasattr(model, inner):
+            return operations(getattr(model, inner), reading)
+    if hasattr(model, "steps"):
+        return operations(model.steps[-1][1], reading)
+    for kind in type(model).__mro__:
+        count = _KNOWN.get((kind.__module__.partition(".")[0], kind.__name__))
+        if count is not None:
+            return ModelCost(type(model).__name__, tuple(count(model)))
+    message = f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}"
+    raise TypeError(message)
+
+
+def _linear(model: Any) -> Iterable[Part]:
+    yield Part("multiply-add", int(np.count_nonzero(model.coef_)), _MULTIPLY_ADD)
+
+
+def _neighbours(model: Any) -> Iterable[Part]:
+    # Distance to every stored row, then the k nearest by k passes; roots and the mean of k are left out, as in the
+    # paper.
+    n, d = int(model.n_samples_fit_), int(model.n_features_in_)
+    yield Part("subtract", n * d, FLOAT16.addition)
+    if model.metric == "manhattan" or (model.metric == "minkowski" and model.p == 1):
+        yield Part("add", n * (d - 1), FLOAT16.addition)
+    else:
+        yield Part("multiply", n * d, FLOAT16.multiplication)
+        yield Part("add", n * (d - 1), FLOAT16.addition)
+    yield Part("compare", n * int(model.n_neighbors), FLOAT16.comparison)
+
+
+def _tree(model: Any) -> Iterable[Part]:
+    yield Part("compare", int(model.get_depth()), FLOAT16.comparison)
+
+
+def _forest(model: Any) -> Iterable[Part]:
+    trees = model.estimators_
+    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
+    yield Part("add", len(trees), FLOAT16.addition)
+    yield Part("divide", 1, FLOAT16.division)
+
+
+def _adaboost(model: Any) -> Iterable[Part]:
+    # The paper's count is not recoverable. Ours: every tree, then the weighted median that the model predicts: sort
+    # the T predictions, add up their weights, search for the half.
+    trees = model.estimators_
+    halvings = math.ceil(math.log2(max(len(trees), 2)))
+    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
+    yield Part("compare (sort)", len(trees) * halvings, FLOAT16.comparison)
+    yield Part("add", len(trees), FLOAT16.addition)
+    yield Part("compare (median)", halvings, FLOAT16.comparison)
+
+
+def _gradient_boosting(model: Any) -> Iterable[Part]:
+    trees = list(np.ravel(model.estimators_))
+    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
+    yield Part("add", len(trees), FLOAT16.addition)
+
+
+def _histogram_boosting(model: Any) -> Iterable[Part]:
+    trees = [tree for stage in model._predictors for tree in stage]  # noqa: SLF001 (the trees have no public name)
+    yield Part("compare", sum(int(tree.get_max_depth()) for tree in trees), FLOAT16.comparison)
+    yield Part("add", len(trees), FLOAT16.addition)
+
+
+def _support_vectors(model: Any) -> Iterable[Part]:
+    # Exponentials cost as much as logarithms.
+    n, d = model.support_vectors_.shape
+    if model.kernel == "rbf":
+        yield Part("distance (subtract, multiply, add)", n * d, FLOAT16.addition + _MULTIPLY_ADD)
+        yield Part("scale", n, FLOAT16.multiplication)
+        yield Part("exponential", n, FLOAT16.logarithm)
+    elif model.kernel in {"linear", "poly", "sigmoid"}:
+        yield Part("inner product", n * d, _MULTIPLY_ADD)
+        if model.kernel != "linear":
+            yield Part("scale and shift", n, _MULTIPLY_ADD)
+        if model.kernel == "poly":
+            yield Part("power", n * (int(model.degree) - 1), FLOAT16.multiplication)
+        if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
+            yield Part("tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division)
+    else:
+        message = f"operations() cannot count an SVR with the kernel {model.kernel!r}"
+        raise TypeError(message)
+    yield Part("multiply-add", n, _MULTIPLY_ADD)
+
+
+def _perceptron(model: Any) -> Iterable[Part]:
+    yield Part("multiply-add", sum(int(layer.size) for layer in model.coefs_), _MULTIPLY_ADD)
+
+
+def _torch(model: Any) -> Iterable[Part]:
+    layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear"]
+    if not layers:
+        message = "operations() counts a torch module by its Linear layers, but this one has none"
+        raise TypeError(message)
+    yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), _MULTIPLY_ADD)
+
+
+def _lightgbm(model: Any) -> Iterable[Part]:
+    booster = getattr(model, "booster_", model)
+    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
+    yield Part("compare", sum(_depth(tree) for tree in trees), FLOAT16.comparison)
+    yield Part("add", len(trees), FLOAT16.addition)
+
+
+def _depth(tree: dict[str, Any]) -> int:
+    deepest, stack = 0, [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(node[side], depth + 1) for side in ("left_child", "right_child") if side in node]
+    return deepest
+
+
+def _ebm(model: Any) -> Iterable[Part]:
+    # A column's bin is found by halving, once per resolution; its score is looked up, which is free, and added.
+    needed = {
+        (feature, min(len(term), len(model.bins_[feature])) - 1) for term in model.term_features_ for feature in term
+    }
+    levels = [model.bins_[feature][level] for feature, level in sorted(needed)]
+    cuts = [len(level) for level in levels if not isinstance(level, dict)]
+    yield Part("compare", sum(math.ceil(math.log2(n + 1)) for n in cuts), FLOAT16.comparison)
+    yield Part("category test", sum(len(level) for level in levels if isinstance(level, dict)), CATEGORY_BIT)
+    yield Part("add", len(model.term_features_), FLOAT16.addition)
+
+
+_KNOWN: Final[dict[tuple[str, str], Callable[[Any], Iterable[Part]]]] = {
+    ("sklearn", "LinearRegression"): _linear,
+    ("sklearn", "LinearModel"): _linear,
+    ("sklearn", "KNeighborsRegressor"): _neighbours,
+    ("sklearn", "BaseDecisionTree"): _tree,
+    ("sklearn", "BaseForest"): _forest,
+    ("sklearn", "AdaBoostRegressor"): _adaboost,
+    ("sklearn", "BaseGradientBoosting"): _gradient_boosting,
+    ("sklearn", "BaseHistGradientBoosting"): _histogram_boosting,
+    ("sklearn", "BaseLibSVM"): _support_vectors,
+    ("sklearn", "BaseMultilayerPerceptron"): _perceptron,
+    ("torch", "Module"): _torch,
+    ("lightgbm", "LGBMModel"): _lightgbm,
+    ("lightgbm", "Booster"): _lightgbm,
+    ("interpret", "EBMModel"): _ebm,
+}

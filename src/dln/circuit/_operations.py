@@ -1,0 +1,172 @@
+"""Prices in basic logic operations (OPs), and what a circuit costs.
+
+An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and wires are free. Arithmetic on
+numbers is priced by the logic it takes, after the paper's cost model: `FLOAT16` and `INT16` are its two tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from dln.circuit._circuit import Above, Circuit, IsIn
+from dln.circuit._cone import live_nodes
+from dln.circuit._gates import GATES
+
+GATE: Final = 1
+XOR_GATE: Final = 3
+#: A test of one category bit, or of the bit that says "missing".
+CATEGORY_BIT: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The price of one step of arithmetic, in basic logic operations."""
+
+    equality: int
+    comparison: int
+    addition: int
+    multiplication: int
+    division: int
+    logarithm: int
+
+
+def integer_prices(bits: int) -> Prices:
+    """Return the prices for whole numbers of so many bits.
+
+    >>> integer_prices(16).multiplication, integer_prices(16).division
+    (2361, 5491)
+    """
+    equality = 4 * bits - 1
+    comparison = equality + bits * (bits - 1) // 2
+    addition = 9 * bits - 4
+    multiplication = 10 * bits**2 - 13 * bits + 9
+    division = (bits + 1) * (comparison + addition)
+    return Prices(equality, comparison, addition, multiplication, division, bits**2 * (addition + multiplication))
+
+
+def float_prices(exponent: int, mantissa: int) -> Prices:
+    """Return the prices for floating-point numbers of one sign bit and so many exponent and mantissa bits.
+
+    >>> float_prices(5, 10)
+    Prices(equality=63, comparison=183, addition=124, multiplication=1120, division=2360, logarithm=141980)
+    """
+    whole, e, m = integer_prices(1 + exponent + mantissa), integer_prices(exponent), integer_prices(mantissa + 1)
+    return Prices(
+        equality=whole.equality,
+        comparison=whole.comparison,
+        addition=e.comparison + m.addition,
+        multiplication=3 + e.addition + m.multiplication,
+        division=3 + e.addition + m.division,
+        logarithm=e.multiplication + m.logarithm + m.addition,
+    )
+
+
+INT16: Final = integer_prices(16)
+FLOAT16: Final = float_prices(5, 10)
+COMPARISON: Final = FLOAT16.comparison
+MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
+#: A rule is 0 or 1, so its weight is not multiplied but let through: 16 ANDs, then added.
+SELECT_ADD: Final = 16 * GATE + FLOAT16.addition
+
+Reading = Literal["paper", "select"]
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitCost:
+    """What a circuit costs in basic logic operations, by part.
+
+    `reading` says how a rule enters the sum: ``"paper"`` multiplies its weight and adds (1244 operations),
+    ``"select"`` lets the weight through or not and adds (140 operations).
+    """
+
+    n_thresholds: int
+    n_category_bits: int
+    n_missing_tests: int
+    n_gates: int
+    n_xor_gates: int
+    n_rules: int
+    category_gates: int
+    reading: Reading = "paper"
+
+    @property
+    def thresholds(self) -> int:
+        """Operations of the comparisons ``x > c`` in use, on 16-bit numbers."""
+        return self.n_thresholds * COMPARISON
+
+    @property
+    def categories(self) -> int:
+        """Operations of the tests for a category or for a missing value."""
+        return (self.n_category_bits + self.n_missing_tests) * CATEGORY_BIT + self.category_gates * GATE
+
+    @property
+    def gates(self) -> int:
+        """Operations of the gates in use."""
+        return (self.n_gates - self.n_xor_gates) * GATE + self.n_xor_gates * XOR_GATE
+
+    @property
+    def rules(self) -> int:
+        """Operations of the weighted sum, in float16."""
+        return self.n_rules * (MULTIPLY_ADD if self.reading == "paper" else SELECT_ADD)
+
+    @property
+    def total(self) -> int:
+        """All operations of one prediction."""
+        return self.thresholds + self.categories + self.gates + self.rules
+
+    def read(self, reading: Reading) -> CircuitCost:
+        """Return the same cost under the other reading."""
+        counts = (self.n_thresholds, self.n_category_bits, self.n_missing_tests, self.n_gates, self.n_xor_gates)
+        return CircuitCost(*counts, self.n_rules, self.category_gates, reading)
+
+    def __int__(self) -> int:
+        return self.total
+
+    def __str__(self) -> str:
+        how = "multiply and add" if self.reading == "paper" else "select and add"
+        n_tests = self.n_category_bits + self.n_missing_tests
+        rows = (
+            ("thresholds", f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)", self.thresholds),
+            ("categories", f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)", self.categories),
+            (
+                "gates",
+                f"{self.n_gates - self.n_xor_gates} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)",
+                self.gates,
+            ),
+            ("rules", f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)", self.rules),
+            ("total", f"logic operations, reading {self.reading!r}", self.total),
+        )
+        widths = [max(len(str(row[i])) for row in rows) for i in range(3)]
+        return "\n".join(f"{a:<{widths[0]}}  {c:>{widths[2]}}  {b}" for a, b, c in rows)
+
+
+def circuit_cost(circuit: Circuit, reading: Reading = "paper") -> CircuitCost:
+    """Return what one prediction of the circuit costs: what no rule uses costs nothing, what several use counts once.
+
+    >>> from dln.circuit._circuit import Column, Gate, Rule
+    >>> columns, literals = (Column("x"), Column("c", ("a", "b"))), (Above(0, 1.0), IsIn(1, (0,)), Above(0, 2.0))
+    >>> circuit = Circuit(columns, literals, (Gate(1, 0, 1),), (Rule(3, 2.0),), 0.0, 0)
+    >>> circuit_cost(circuit).total == 183 + 3 + 1 + 1244
+    True
+    >>> print(circuit_cost(circuit, "select"))
+    thresholds  183  1 × 183 (compare, 16 bit)
+    categories    3  1 × 3 + 0 (test, or)
+    gates         1  1 × 1 + 0 × 3 (xor)
+    rules       140  1 × 140 (select and add, float16)
+    total       327  logic operations, reading 'select'
+    """
+    used = live_nodes(circuit)
+    n_literals = len(circuit.literals)
+    tests = {literal for i, literal in enumerate(circuit.literals) if used[i]}
+    prices = [GATES[gate.kind].cost for i, gate in enumerate(circuit.gates) if used[n_literals + i]]
+    sets = [test for test in tests if isinstance(test, IsIn)]
+    return CircuitCost(
+        n_thresholds=sum(isinstance(test, Above) for test in tests),
+        n_category_bits=len({(test.column, code) for test in sets for code in test.codes}),
+        n_missing_tests=len(tests) - len(sets) - sum(isinstance(test, Above) for test in tests),
+        n_gates=sum(price > 0 for price in prices),
+        n_xor_gates=sum(price == XOR_GATE for price in prices),
+        n_rules=len(circuit.rules),
+        category_gates=sum(len(test.codes) - 1 for test in sets),
+        reading=reading,
+    )

@@ -1,0 +1,95 @@
+"""Columns of numbers."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from dln._errors import PrecisionWarning
+from dln.circuit._circuit import Values
+from dln.data.table._kinds import Raw, as_array, complex_refused, is_missing_type, object_kinds, wrong_type
+
+#: Floats up to this size hold whole numbers exactly.
+LARGEST_WHOLE: Final = 2**53
+
+
+def numbers_of(raw: Raw, name: str, *, is_finite: bool = False, first_row: int = 0, learns: bool = False) -> Values:
+    """Return a number column, ``(n_rows,) float32 or float64``: a view if X holds such floats already.
+
+    Where it is learned from, whole numbers that float64 rounds are warned of.
+    """
+    is_whole = learns and _holds_whole_numbers(raw)
+    if isinstance(raw, nw.Series):
+        if isinstance(raw.dtype, (nw.String, nw.Categorical, nw.Enum)):
+            if raw.null_count() < len(raw):
+                raise _not_numbers(name, "text")
+            return np.full(len(raw), np.nan)
+        raw = as_array(raw, name)
+    if raw.dtype.kind == "O":
+        raw = _object_numbers(raw, name, first_row)
+    elif raw.dtype.kind == "c":
+        raise complex_refused(name, str(raw.dtype))
+    elif raw.dtype.kind in "UT":
+        raise _not_numbers(name, "text")
+    elif raw.dtype.kind not in "fiub":
+        raise wrong_type(name, f"{raw.dtype}")
+    values = raw if is_plain(raw) else raw.astype(np.float64)
+    if not is_finite:
+        check_finite(values, name, first_row)
+    if is_whole:
+        _warn_of_rounding(values, name)
+    return values
+
+
+def _holds_whole_numbers(raw: Raw) -> bool:
+    """Whether the type of a column is one of whole numbers, or one that may hold them, which float64 may round."""
+    if isinstance(raw, nw.Series):
+        return raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
+    return raw.dtype.kind in "iuO"
+
+
+def _warn_of_rounding(values: Values, name: str) -> None:
+    if (np.abs(values) >= LARGEST_WHOLE).any():
+        message = (
+            f"column {name!r} holds whole numbers above 2**53, which float64 rounds, so that different ones may become "
+            "equal: if they are identifiers, name the column in categorical_features, or drop it"
+        )
+        warnings.warn(message, PrecisionWarning, stacklevel=2)
+
+
+def is_plain(array: npt.NDArray[Any]) -> bool:
+    """Whether an array holds floats that are taken as they are."""
+    return array.dtype in (np.float32, np.float64) and array.dtype.isnative
+
+
+def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Values:
+    if "text" in object_kinds(array, name, first_row):
+        raise _not_numbers(name, "text")
+    try:
+        return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
+    except OverflowError:
+        message = f"column {name!r} must hold numbers that fit in float64, but one is too large: scale the column"
+        raise ValueError(message) from None
+
+
+def _not_numbers(name: str, what: str) -> ValueError:
+    return ValueError(
+        f"column {name!r} must hold numbers, but it holds {what}: convert it, or let categorical_features at fit take "
+        "it as categories"
+    )
+
+
+def check_finite(values: Values, name: str, first_row: int = 0) -> None:
+    """Raise where a number is infinite."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        message = (
+            f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
+            f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"
+        )
+        raise ValueError(message)

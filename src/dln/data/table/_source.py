@@ -1,0 +1,183 @@
+"""Where columns come from: a frame or an array, opened and checked, and which of its columns are asked for."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, cast
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
+
+from dln.circuit._circuit import Column, Values
+from dln.data._dates import DatePart, split_part_name, with_dates_whole
+from dln.data.table._kinds import Raw
+from dln.data.table._masks import without_mask
+from dln.data.table._numbers import is_plain, numbers_of
+
+#: How many names scikit-learn lists before it says "...".
+LISTED: Final = 5
+
+#: Numbers of an array that are looked through at once for infinity: they stay in the cache.
+CHUNK: Final = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A checked frame or 2-D array, whose columns are read one at a time."""
+
+    data: nw.DataFrame[Any] | npt.NDArray[Any]
+    names: tuple[str, ...] | None
+    n_rows: int
+    n_columns: int
+    first_row: int = 0
+    """Of the X that this is a part of."""
+
+    def column(self, j: int) -> Raw:
+        """Return a column as it came."""
+        return self.data[:, j]
+
+    def numbers(self, j: int, name: str) -> Values:
+        """Return a number column that has been read and checked before."""
+        return numbers_of(self.column(j), name, is_finite=True)
+
+    def part(self, start: int, stop: int) -> Source:
+        """Return some of the rows."""
+        return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
+
+    def is_plain_array(self) -> bool:
+        """Whether the columns are views of an array of numbers."""
+        return isinstance(self.data, np.ndarray) and is_plain(self.data)
+
+    def is_finite(self) -> bool:
+        """Whether this is an array of numbers and none is infinite: found faster row by row than column by column."""
+        if not isinstance(self.data, np.ndarray) or not is_plain(self.data) or not self.data.flags.c_contiguous:
+            return False
+        chunk = max(1, CHUNK // self.n_columns)
+        return not any(np.isinf(self.data[start : start + chunk]).any() for start in range(0, self.n_rows, chunk))
+
+
+def open_source(X: Any) -> Source:
+    """Return X as a source of columns, or raise as scikit-learn does: not 2-D, sparse, complex, empty."""
+    from sklearn.utils.validation import _get_feature_names, check_array
+
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        message = f"column names must be unique, but some are given more than once: rename them. {error}"
+        raise ValueError(message) from None
+    if isinstance(frame, nw.LazyFrame):
+        message = f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first"
+        raise TypeError(message)
+    if isinstance(frame, nw.DataFrame):
+        if not all(frame.shape):
+            check_array(np.broadcast_to(np.float32(0), frame.shape), ensure_all_finite=False)  # its words for "empty"
+        names: tuple[Any, ...] | None = tuple(frame.columns)
+        if not all(type(name) is str for name in frame.columns):
+            names = _get_feature_names(X)  # scikit-learn's rules for names that are no text
+        return Source(frame, None if names is None else tuple(names), *frame.shape)
+    X = without_mask(X)
+    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
+        X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside text into text
+    array = check_array(X, dtype=None, ensure_all_finite=False)
+    return Source(array, None, *array.shape)
+
+
+def has_names(X: Any) -> bool:
+    """Whether the columns of X have names to go by; seen at a glance where they are a frame's."""
+    if all(type(name) is str for name in getattr(X, "columns", (None,))):
+        return True
+    from sklearn.utils.validation import _get_feature_names
+
+    return _get_feature_names(X) is not None
+
+
+def array_names(n_columns: int, given: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the names of an array's columns: those given, or x0, x1 and so on."""
+    if given is None:
+        return tuple(f"x{j}" for j in range(n_columns))
+    if len(given) != n_columns or len(set(given)) != n_columns:
+        message = f"feature_names must be {n_columns} different names, one per column of X, got {list(given)!r}"
+        raise ValueError(message)
+    return tuple(given)
+
+
+def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[int] | None:
+    """Return the indices of the category columns, or None to go by their types."""
+    if isinstance(categorical_features, str):
+        if categorical_features == "from_dtype":
+            return None
+        message = f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
+        raise ValueError(message)
+    given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
+    if all(isinstance(item, (bool, np.bool_)) for item in given) and given:
+        if len(given) != len(names):
+            message = f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}"
+            raise ValueError(message)
+        return {j for j, item in enumerate(given) if item}
+    place = {name: j for j, name in enumerate(names)}
+    chosen = {place.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given}
+    if None in chosen:
+        wrong = [item for item in given if item not in place and _index(item, len(names)) is None]
+        message = (
+            f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
+        )
+        raise ValueError(message)
+    return cast("set[int]", chosen)
+
+
+def _index(item: object, n_columns: int) -> int | None:
+    whole = isinstance(item, numbers.Integral) and not isinstance(item, bool)
+    return int(item) % n_columns if whole and -n_columns <= item < n_columns else None  # type: ignore[operator, call-overload]
+
+
+class Place(NamedTuple):
+    """Where in X a column stands, and which part of its dates it is."""
+
+    column: int
+    part: DatePart | None = None
+
+
+def places_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Place]:
+    """Return where in X each column stands; parts of dates come from a column of dates, or are there as they are."""
+    expected = [column.name for column in columns]
+    whole = with_dates_whole(expected)
+    if source.names is not None:
+        place = {name: j for j, name in enumerate(source.names)}
+        for needed in (expected, whole):
+            if place.keys() == set(needed):
+                return [_place(name, place) for name in expected]
+        origins = {_origin(name, place.keys()) for name in expected}  # some dates whole, some in parts
+        if place.keys() == origins:
+            return [_place(name, place) for name in expected]
+        if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
+            message = "The feature names should match those that were passed during fit.\n"
+            message += _listed("Feature names unseen at fit time:", place.keys() - origins)
+            message += _listed("Feature names seen at fit time, yet now missing:", origins - place.keys())
+            raise ValueError(message)
+    if source.n_columns == len(columns):
+        return [Place(j) for j in range(len(columns))]
+    if source.n_columns != len(whole):
+        message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
+        raise ValueError(message)
+    return [_place(name, {name: j for j, name in enumerate(whole)}) for name in expected]
+
+
+def _origin(name: str, given: Collection[str]) -> str:
+    """Return the column of X that a column is made of."""
+    split = split_part_name(name)
+    return split[0] if split is not None and name not in given and split[0] in given else name
+
+
+def _place(name: str, place: Mapping[str, int]) -> Place:
+    split = split_part_name(name)
+    return Place(place[name]) if name in place or split is None else Place(place[split[0]], split[1])
+
+
+def _listed(title: str, names: Iterable[str]) -> str:
+    """Return the first few names below a title, in scikit-learn's words and layout."""
+    lines = [f"- {name}\n" for name in sorted(names)]
+    return "".join([f"{title}\n", *lines[:LISTED], *["- ...\n"] * (len(lines) > LISTED)]) if lines else ""

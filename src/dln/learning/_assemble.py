@@ -1,0 +1,65 @@
+"""From learned rules to circuits in the user's units: one for the model and one for each smaller size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._builder import CircuitBuilder, Signal
+from dln.circuit._circuit import Circuit, Values
+from dln.data._encoding import Encoder
+from dln.learning._expression import Expression, Test
+from dln.learning._inputs import Floats
+from dln.network._discretize import Cut, Cutter, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The training rows: the table's columns, which of its rows count, and the target's units."""
+
+    values: Sequence[Values]
+    rows: npt.NDArray[np.intp]
+    encoder: Encoder
+    target: Target
+
+
+def assemble(models: Iterable[tuple[Sequence[Expression], float, Floats]], training: Training) -> list[Circuit]:
+    """Return the circuits of models: expressions, intercept and weights for the standardised target.
+
+    Each cut-off becomes the shortest decimal number that separates the same training rows.
+    """
+    models = list(models)
+    encoder, target = training.encoder, training.target
+    builder = CircuitBuilder(encoder.columns)
+    bits = [builder.literal(literal) for literal in encoder.bits]
+    cutter = Cutter(builder, encoder, training.values, training.rows)
+    n_scaled = len(encoder.scaled)
+    tests = {test for expressions, _, _ in models for one in expressions for test in _tests(one)}
+    cutter.look_up(Cut(test.input, test.cutoff) for test in tests if test.input < n_scaled)
+
+    def signal(expression: Expression) -> Signal:
+        if isinstance(expression, Test):
+            k = expression.input
+            above = cutter.above(Cut(k, expression.cutoff)) if k < n_scaled else bits[k - n_scaled]
+            return ~above if expression.negated else above
+        return builder.gate(expression.gate, signal(expression.a), signal(expression.b))
+
+    return [
+        builder.circuit(
+            target.mean + target.spread * intercept,
+            [(signal(one), float(w) * target.spread) for one, w in zip(expressions, weights, strict=True)],
+            decimals=target.decimals,
+        )
+        for expressions, intercept, weights in models
+    ]
+
+
+def _tests(expression: Expression) -> Iterator[Test]:
+    if isinstance(expression, Test):
+        yield expression
+    else:
+        yield from _tests(expression.a)
+        yield from _tests(expression.b)

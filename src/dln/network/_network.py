@@ -1,0 +1,225 @@
+"""The trainable network: its shape, its candidates and its initial values.
+
+The paper draws layers; here they are laid out flat. Every signal of the network is a *row* of one buffer: first the
+category and missing bits, then the thresholds (one copy for every layer that reads the inputs), then the neurons,
+layer after layer. A neuron's candidates are rows before its own, so that the order of rows is an order of evaluation
+and neither the kernels nor the reference need to know what a layer is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.tree import DecisionTreeRegressor
+
+from dln.circuit._gates import CANDIDATE_ORDER
+
+Float32: TypeAlias = npt.NDArray[np.float32]
+Int32: TypeAlias = npt.NDArray[np.int32]
+
+#: Gate, link and sum logits start uniform in (-0.1, 0.1), slopes at 2 (the paper).
+INITIAL_LOGIT: Final = 0.1
+INITIAL_SLOPE: Final = 2.0
+
+#: Where a layer has fewer inputs than candidates, the spare candidates carry this logit: probability zero, for ever.
+CLOSED_LOGIT: Final = -1e30
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What is fixed for the life of a network: which rows there are and what a neuron may choose from.
+
+    Candidates are stored candidate-major, ``(n_candidates, n_neurons)``, so that softmaxes vectorise over neurons.
+    """
+
+    n_bits: int
+    threshold_input: Int32
+    """(n_thresholds,): the scaled column that each threshold row reads, all copies."""
+    links_a: Int32
+    """(n_links, n_neurons): candidate rows for input a."""
+    links_b: Int32
+    """(n_links, n_neurons): candidate rows for input b."""
+    gates: Int32
+    """(n_gates,): candidate gates, the same for every neuron."""
+    layer_sizes: tuple[int, ...]
+    rule_rows: Int32
+    """(n_rules,): rows that the sum reads."""
+
+    @property
+    def n_thresholds(self) -> int:
+        return len(self.threshold_input)
+
+    @property
+    def n_neurons(self) -> int:
+        return int(self.links_a.shape[1])
+
+    @property
+    def first_neuron(self) -> int:
+        """The row of the first neuron."""
+        return self.n_bits + self.n_thresholds
+
+    @property
+    def n_rows(self) -> int:
+        return self.first_neuron + self.n_neurons
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The trainable numbers, all float32: b, s, W, U, V, S and C of the paper's table.
+
+    They are views of one flat vector, so that the optimiser sees a single array.
+    """
+
+    flat: Float32
+    bias: Float32
+    slope: Float32
+    gate_logits: Float32
+    """(n_gates, n_neurons): W."""
+    link_a_logits: Float32
+    """(n_links, n_neurons): U."""
+    link_b_logits: Float32
+    """(n_links, n_neurons): V."""
+    sum_logits: Float32
+    """(n_rules,): S."""
+    weights: Float32
+    """(n_rules,): C."""
+
+    def copy(self) -> Parameters:
+        """Return parameters of the same values in memory of their own."""
+        shapes = [view.shape for view in self.groups().values()]
+        return _views(self.flat.copy(), shapes)
+
+    def groups(self) -> dict[str, Float32]:
+        """Return the parameter groups by name, in the order of the flat vector."""
+        names = ("bias", "slope", "gate_logits", "link_a_logits", "link_b_logits", "sum_logits", "weights")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network to be trained: fixed wiring and trainable parameters."""
+
+    wiring: Wiring
+    parameters: Parameters
+
+    def with_parameters(self, flat: Float32) -> Network:
+        """Return the network with other parameter values."""
+        shapes = [view.shape for view in self.parameters.groups().values()]
+        return replace(self, parameters=_views(flat, shapes))
+
+
+def build_network(
+    cutoffs: list[Float32],
+    n_bits: int,
+    *,
+    layer_sizes: tuple[int, ...],
+    n_candidate_links: int,
+    n_candidate_gates: int,
+    concatenate_inputs: bool,
+    initial_sum_logit: float,
+    rng: np.random.Generator,
+) -> Network:
+    """Draw a network's candidates and initial values.
+
+    `cutoffs` holds the initial thresholds of every scaled column, in [0, 1].
+    """
+    inputs = np.repeat(np.arange(len(cutoffs), dtype=np.int32), [len(c) for c in cutoffs])
+    n_copies = len(layer_sizes) if concatenate_inputs else 1
+    n_thresholds = len(inputs) * n_copies
+    first_neuron = n_bits + n_thresholds
+    links_a, links_b = _draw_links(
+        n_bits, len(inputs), first_neuron, layer_sizes, n_candidate_links, concatenate_inputs, rng
+    )
+    n_neurons = sum(layer_sizes)
+    n_rules = layer_sizes[-1]
+    wiring = Wiring(
+        n_bits=n_bits,
+        threshold_input=np.tile(inputs, n_copies),
+        links_a=np.maximum(links_a, 0),
+        links_b=np.maximum(links_b, 0),
+        gates=np.array(CANDIDATE_ORDER[:n_candidate_gates], dtype=np.int32),
+        layer_sizes=layer_sizes,
+        rule_rows=np.arange(first_neuron + n_neurons - n_rules, first_neuron + n_neurons, dtype=np.int32),
+    )
+    shapes = [
+        (n_thresholds,),
+        (n_thresholds,),
+        (n_candidate_gates, n_neurons),
+        links_a.shape,
+        links_b.shape,
+        (n_rules,),
+        (n_rules,),
+    ]
+    parameters = _views(np.empty(sum(int(np.prod(s)) for s in shapes), dtype=np.float32), shapes)
+    parameters.bias[:] = np.tile(np.concatenate([*cutoffs, np.empty(0, np.float32)]), n_copies)
+    parameters.slope[:] = INITIAL_SLOPE
+    for logits in (parameters.gate_logits, parameters.link_a_logits, parameters.link_b_logits):
+        logits[:] = rng.uniform(-INITIAL_LOGIT, INITIAL_LOGIT, logits.shape)
+    parameters.sum_logits[:] = initial_sum_logit + rng.uniform(-INITIAL_LOGIT, INITIAL_LOGIT, n_rules)
+    # The paper does not say how C starts. Zero would leave closed links without a gradient; this keeps the first
+    # prediction near the mean of the standardised target.
+    parameters.weights[:] = rng.uniform(-1.0, 1.0, n_rules) / np.sqrt(n_rules)
+    parameters.link_a_logits[links_a < 0] = CLOSED_LOGIT
+    parameters.link_b_logits[links_b < 0] = CLOSED_LOGIT
+    return Network(wiring, parameters)
+
+
+def _draw_links(
+    n_bits: int,
+    n_inputs: int,
+    first_neuron: int,
+    layer_sizes: tuple[int, ...],
+    n_candidates: int,
+    concatenate_inputs: bool,  # noqa: FBT001 (internal)
+    rng: np.random.Generator,
+) -> tuple[Int32, Int32]:
+    """Return candidate rows for the inputs a and b, ``(n_candidates, n_neurons)``; -1 where there are too few rows."""
+    links_a, links_b = [], []
+    bits = np.arange(n_bits)
+    previous = np.empty(0, dtype=np.intp)
+    next_row = first_neuron
+    for layer, size in enumerate(layer_sizes):
+        rows = previous
+        if layer == 0 or concatenate_inputs:
+            copy = n_bits + layer * n_inputs
+            rows = np.concatenate([bits, np.arange(copy, copy + n_inputs), previous])
+        links_a.append(_draw(rows, n_candidates, size, rng))
+        links_b.append(_draw(rows, n_candidates, size, rng))
+        previous = np.arange(next_row, next_row + size)
+        next_row += size
+    return np.concatenate(links_a, axis=1), np.concatenate(links_b, axis=1)
+
+
+def _draw(rows: npt.NDArray[np.intp], n_candidates: int, n_neurons: int, rng: np.random.Generator) -> Int32:
+    """Draw distinct candidates for each neuron, without replacement."""
+    drawn = np.full((n_candidates, n_neurons), -1, dtype=np.int32)
+    n = min(n_candidates, len(rows))
+    for i in range(n_neurons):
+        drawn[:n, i] = rng.choice(rows, n, replace=False)
+    return drawn
+
+
+def tree_cutoffs(
+    values: Float32, target: npt.NDArray[np.float64], weight: npt.NDArray[np.float64], n_thresholds: int
+) -> Float32:
+    """Return the split points of a decision tree on one scaled column, ascending; there may be fewer than asked.
+
+    Missing values (encoded as -1) take no part: a cut-off is a place between numbers.
+    """
+    known = values >= 0
+    if n_thresholds < 1 or known.sum() < 2:  # noqa: PLR2004 (a split needs two rows)
+        return np.empty(0, dtype=np.float32)
+    tree = DecisionTreeRegressor(max_leaf_nodes=n_thresholds + 1, random_state=0)
+    tree.fit(values[known, None], target[known], sample_weight=weight[known])
+    splits = tree.tree_.threshold[tree.tree_.feature >= 0]
+    return np.unique(splits.astype(np.float32))
+
+
+def _views(flat: Float32, shapes: list[tuple[int, ...]]) -> Parameters:
+    """Return parameter groups as views of one flat vector."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+    parts = np.split(flat, ends[:-1])
+    return Parameters(flat, *(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))

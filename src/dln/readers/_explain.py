@@ -1,0 +1,264 @@
+"""Why a prediction is what it is: the rules that fired, and exact Shapley values of the columns.
+
+A rule reads few columns, and on each it tells only a few blocks of values apart. So the Shapley values of a rule are
+one small table over blocks, computed in full against the background rows: nothing is sampled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._circuit import MISSING, Circuit, Values, from_grid
+from dln.circuit._cone import node_columns, node_cone
+from dln.circuit._gates import GATES
+from dln.circuit._words import name_text, node_text, weight_text
+from dln.circuit.simplify._domain import (
+    CategoryAxis,
+    NumberAxis,
+    axes_of,
+    blocks_where,
+    column_table,
+    combinations,
+)
+from dln.readers._rules import RuleTable
+from dln.readers._widths import USUAL, Intervals
+
+Floats = npt.NDArray[np.float64]
+
+#: Work on one rule, subsets of columns × combinations of blocks, up to which Shapley values are computed: seconds.
+MAX_WORK: Final = 2**26
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A rule that fired: its words, its weight, its place in ``circuit.rules``."""
+
+    rule: str
+    weight: float
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One prediction as the sum of the intercept and of the weights of the rules that fired."""
+
+    prediction: float
+    intercept: float
+    terms: tuple[Term, ...]
+    decimals: int
+    target: str = "prediction"
+    interval: tuple[float, float] | None = None
+    """Between which numbers the target lies in nine of ten rows, if the model knows."""
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width = max(len(weight) for weight, _ in rows)
+        lines = [f"{weight:>{width}}  {text}" for weight, text in rows]
+        return "\n".join([self._title(), *lines])
+
+    def _repr_html_(self) -> str | None:
+        from dln.report import explanation_html  # the page is a reader of explanations; this is their only way back
+
+        return explanation_html(self)
+
+    def _title(self) -> str:
+        title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}"
+        if self.interval is None:
+            return title
+        return f"{title} ({interval_text(*self.interval)})"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        terms = [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
+        return [(weight_text(self.intercept, self.decimals), "intercept"), *terms]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanations:
+    """The explanations of several rows."""
+
+    rows: tuple[Explanation, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.rows)
+
+    def __getitem__(self, position: int) -> Explanation:
+        return self.rows[position]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.rows))
+
+    def _repr_html_(self) -> str | None:
+        shown = [row._repr_html_() for row in self.rows]
+        return None if None in shown else "".join(map(str, shown))
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return an interval of the usual coverage in words.
+
+    >>> interval_text(31120.5, 34120.5)
+    '90 % interval: 31120.5 to 34120.5'
+    """
+    return f"{USUAL:.0%} interval: {low:.12g} to {high:.12g}".replace("%", " %", 1)
+
+
+def explain(
+    circuit: Circuit, columns: Sequence[Values], target: str = "prediction", intervals: Intervals | None = None
+) -> Explanations:
+    """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit.
+
+    >>> from dln.circuit._circuit import Above, Column, IsIn, Rule
+    >>> table = (Column("bmi"), Column("smoker", ("no", "yes")))
+    >>> circuit = Circuit(table, (Above(0, 30.0), IsIn(1, (1,))), (), (Rule(0, 310.5), Rule(1, 23900.0)), 8410.0, 1)
+    >>> explain(circuit, [np.array([35.0]), np.array([1])], "charges")
+    charges = 32620.5
+     8410.0  intercept
+    23900.0  smoker = "yes"
+      310.5  bmi > 30
+    """
+    predictions = circuit.evaluate(columns)
+    half_width = None if intervals is None else intervals.half_width(USUAL)
+    fires = circuit.rule_values(columns)
+    order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
+    terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
+    return Explanations(
+        tuple(
+            Explanation(
+                float(prediction),
+                circuit.intercept,
+                tuple(terms[i] for i in order if fires[i][row]),
+                circuit.decimals,
+                target,
+                None if half_width is None else (float(prediction - half_width), float(prediction + half_width)),
+            )
+            for row, prediction in enumerate(predictions)
+        )
+    )
+
+
+def exact_sum(circuit: Circuit, explanation: Explanation) -> float:
+    """Return the sum of the intercept and the terms as the circuit sums: in whole steps of the grid, divided once."""
+    steps = circuit.grid(explanation.intercept) + sum(circuit.grid(term.weight) for term in explanation.terms)
+    return float(from_grid(np.array(float(steps)), circuit.decimals))
+
+
+def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
+    """Return the importance of each column, summing to one: rules share what they move equally among their columns.
+
+    Where it is not known how often rules fire, their weights stand for what they move.
+    """
+    result = np.zeros(len(circuit.columns))
+    for row in rules:
+        read = node_columns(circuit, circuit.rules[row.index].node)
+        moved = abs(row.weight) if math.isnan(row.contribution) else row.contribution
+        result[read] += moved / max(len(read), 1)
+    total = result.sum()
+    return result / total if total > 0 else result
+
+
+def shapley_values(
+    circuit: Circuit,
+    columns: Sequence[Values],
+    background: Sequence[Values],
+    background_weight: Floats | None = None,
+) -> tuple[Floats, float]:
+    """Return the Shapley values ``(n_rows, n_columns)`` and the base value, the mean prediction of the background.
+
+    Interventional: what a coalition of columns is worth is the mean prediction when those columns are the row's and
+    the others come, together, from a row of the background. Values and base add up to the prediction.
+    """
+    n_background = len(background[0])
+    share = np.full(n_background, 1.0 / n_background) if background_weight is None else background_weight
+    share = share / share.sum()
+    values = np.zeros((len(columns[0]), len(circuit.columns)))
+    base = circuit.intercept
+    for rule in circuit.rules:
+        axes, table = _rule_table(circuit, rule.node)
+        if not axes:
+            base += rule.weight * bool(table)
+            continue
+        sizes = table.shape
+        theirs = np.ravel_multi_index([_blocks(axis, background[axis.column]) for axis in axes], sizes)
+        joint = np.asarray(np.bincount(theirs, weights=share, minlength=table.size), np.float64).reshape(sizes)
+        mine = tuple(_blocks(axis, columns[axis.column]) for axis in axes)
+        for axis, value in zip(axes, _rule_shapley(table, joint), strict=True):
+            values[:, axis.column] += rule.weight * value[mine]
+        base += rule.weight * float((table * joint).sum())
+    return values, base
+
+
+def _rule_shapley(table: npt.NDArray[Any], joint: Floats) -> list[Floats]:
+    """Return for every axis the Shapley value at every combination of blocks."""
+    n = table.ndim
+    worth: dict[int, Floats] = {}
+    for known in range(2**n):
+        others = tuple(i for i in range(n) if not known >> i & 1)
+        mine = tuple(i for i in range(n) if known >> i & 1)
+        worth[known] = (table * joint.sum(axis=mine, keepdims=True)).sum(axis=others, keepdims=True)
+    results = []
+    for i in range(n):
+        value = np.zeros(table.shape)
+        rest = [j for j in range(n) if j != i]
+        for size in range(n):
+            factor = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            for coalition in itertools.combinations(rest, size):
+                known = sum(1 << j for j in coalition)
+                value += factor * (worth[known | 1 << i] - worth[known])
+        results.append(value)
+    return results
+
+
+def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | CategoryAxis], Floats]:
+    """Return what a rule tells apart, and its value, 0 or 1, for every combination."""
+    n_literals = len(circuit.literals)
+    cone = node_cone(circuit, node)
+    axes = axes_of(circuit.literals[i] for i in cone if i < n_literals)
+    rows = combinations(axes)
+    if rows * 2 ** len(axes) > MAX_WORK:
+        message = (
+            f"Shapley values are exact, rule by rule, and a rule that reads {len(axes)} columns is too wide for them: "
+            f"prune the model or fit it with fewer layers"
+        )
+        raise ValueError(message)
+    sizes = [axis.size for axis in axes]
+    place = {axis.column: i for i, axis in enumerate(axes)}
+    everything = (1 << rows) - 1
+    found: dict[int, int] = {}
+    for i in cone:
+        if i < n_literals:
+            literal = circuit.literals[i]
+            index = place[literal.column]
+            found[i] = column_table(sizes, index, blocks_where(axes[index], literal))
+        else:
+            gate = circuit.gates[i - n_literals]
+            a, b = found[gate.a], found[gate.b]
+            parts = (~a & ~b, ~a & b, a & ~b, a & b)
+            found[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
+    packed = np.frombuffer(found[node].to_bytes((rows + 7) // 8, "little"), dtype=np.uint8)
+    table = np.unpackbits(packed, count=rows, bitorder="little").astype(np.float64).reshape(sizes)
+    return axes, table
+
+
+def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.intp]:
+    """Return the block of every value of a column."""
+    if isinstance(axis, CategoryAxis):
+        blocks = np.full(len(values), len(axis.groups), dtype=np.intp)
+        for block, codes in enumerate(axis.groups):
+            blocks[np.isin(values, codes)] = block
+        missing = values == MISSING
+    elif values.dtype.kind == "f" or axis.cutoffs:
+        missing = np.isnan(values)
+        blocks = np.where(missing, 0, np.searchsorted(axis.cutoffs, values.astype(np.float64), side="left"))
+    else:  # a category column of which only "is missing" is asked
+        missing = values == MISSING
+        blocks = np.zeros(len(values), dtype=np.intp)
+    return np.where(missing, axis.size - 1, blocks) if axis.missing else blocks

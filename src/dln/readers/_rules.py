@@ -1,0 +1,166 @@
+"""The table of rules: each in words, with its weight, how often it fires and how much it moves the prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._circuit import Circuit
+from dln.circuit._conditions import count_conditions
+from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+#: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
+MAX_ROWS: Final = 120
+_HEADINGS: Final = ("weight", "fires", "moves", "rule")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule of a model.
+
+    `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
+    weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
+    it prints; `index` is its place in ``circuit.rules``.
+    """
+
+    rule: str
+    weight: float
+    support: float
+    contribution: float
+    conditions: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable:
+    """The rules of a model, those that move the prediction most first.
+
+    >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
+    >>> circuit = Circuit(
+    ...     columns=(Column("bmi"), Column("smoker", ("no", "yes"))),
+    ...     literals=(Above(0, 30.0), IsIn(1, (1,))),
+    ...     gates=(Gate(1, 0, 1),),
+    ...     rules=(Rule(2, 23900.0), Rule(0, -310.5)),
+    ...     intercept=8410.0,
+    ...     decimals=1,
+    ... )
+    >>> table = rule_table(circuit, [0.1, 0.5], target="charges")
+    >>> print(table)
+    charges = 8410 + the weights of the rules that fire
+     weight  fires   moves  rule
+    23900.0  10.0%  7170.0  bmi > 30 and smoker = "yes"
+     -310.5  50.0%   155.2  bmi > 30
+    3 conditions in 2 rules
+    >>> table[0].rule, len(table), table.n_conditions
+    ('bmi > 30 and smoker = "yes"', 2, 3)
+    """
+
+    rows: tuple[RuleRow, ...]
+    intercept: float
+    decimals: int
+    target: str = "prediction"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[RuleRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, position: int) -> RuleRow:
+        return self.rows[position]
+
+    @property
+    def n_conditions(self) -> int:
+        """Printed comparisons in all rules: the size of the model."""
+        return sum(row.conditions for row in self.rows)
+
+    def __repr__(self) -> str:
+        cells = [_HEADINGS, *self._cells()]
+        widths = [max(len(row[i]) for row in cells) for i in range(3)]
+        lines = [self._title()]
+        for row in cells:
+            numbers = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
+            lines.append(f"{numbers}  {row[3]}")
+        return "\n".join([*lines, *self._rest()])
+
+    def _repr_html_(self) -> str | None:
+        from dln.report import rules_html  # the page is a reader of the rules; this is their only way back
+
+        return rules_html(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars DataFrame."""
+        import polars as pl
+
+        return pl.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(RuleRow)}
+
+    def _title(self) -> str:
+        return f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        digits = min(max(self.decimals, 0), 6)
+        return [
+            (
+                weight_text(row.weight, self.decimals),
+                "?" if math.isnan(row.support) else f"{row.support:.1%}",
+                "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
+                row.rule,
+            )
+            for row in self.rows[:MAX_ROWS]
+        ]
+
+    def _rest(self) -> list[str]:
+        hidden = len(self.rows) - MAX_ROWS
+        size = f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
+        return [f"… and {hidden} more rules; to_pandas() has them all", size] if hidden > 0 else [size]
+
+
+def rule_table(
+    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64] | None, target: str = "prediction"
+) -> RuleTable:
+    """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires.
+
+    Where it is not known (None), nor is what a rule moves, and the heaviest rules come first.
+    """
+    rows = []
+    if support is None:
+        support = [math.nan] * len(circuit.rules)
+    conditions = count_conditions(circuit)
+    for index, (rule, share) in enumerate(zip(circuit.rules, support, strict=True)):
+        contribution = abs(rule.weight) * math.sqrt(float(share) * max(1.0 - float(share), 0.0))
+        text = node_text(circuit, rule.node)
+        rows.append(RuleRow(text, rule.weight, float(share), contribution, conditions[index], index))
+
+    # Equal contributions in the order of the circuit: the table of a model never changes.
+    def order(row: RuleRow) -> tuple[float, float, int]:
+        return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
+
+    ordered = sorted(rows, key=order)
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
+
+
+def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:
+    """Return the weighted share of rows on which each rule fires.
+
+    >>> rule_support([np.array([True, False]), np.array([True, True])], np.array([3.0, 1.0]))
+    [0.75, 1.0]
+    """
+    return [float(np.average(rule, weights=weight)) for rule in fires]

@@ -1,0 +1,267 @@
+"""The bytes of a file → a model, trusting nothing.
+
+In this order: size, magic, format, checksum, schema, canonical form, meaning. Each step bounds what the next can meet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from dln._atomic import AnyPath
+from dln._errors import CircuitError, ModelFileError
+from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
+from dln.data._dates import split_part_name
+from dln.readers._frontier import Frontier, Point
+from dln.readers._widths import Intervals, check_widths
+from dln.readers.model_file._schema import (
+    FORMAT,
+    MAGIC,
+    MAX_BYTES,
+    NOT_FINITE,
+    AbovePart,
+    ColumnPart,
+    FrontierPart,
+    InPart,
+    IntervalsPart,
+    MissingPart,
+    ModelPart,
+    SavedModel,
+    Scalar,
+    SmallerPart,
+)
+from dln.readers.model_file._write import canonical_json
+
+_SEAL: Final = b"sha256:"
+_SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
+#: A first line is short; what is longer is another kind of file.
+_FIRST_LINE: Final = 64
+
+_EXPONENT: Final = re.compile(rb"[0-9]e")
+_DECODER: Final = msgspec.json.Decoder(ModelPart)
+_PLACE_IN_SCHEMA: Final = re.compile(r"(.*?)(?: - at (?:key in )?`\$\.?(.*)`)?", re.DOTALL)
+_PLACE_IN_JSON: Final = re.compile(r"(.*) \((byte \d+)\)", re.DOTALL)
+_PLACE_IN_CIRCUIT: Final = re.compile(r"(literal|gate|rule) (\d+): (.*)", re.DOTALL)
+
+
+def read_model(path: AnyPath, max_bytes: int = MAX_BYTES) -> SavedModel:
+    """Read a model file, or raise `ModelFileError` with the reason and the place in the file."""
+    try:
+        return from_bytes(_read(path, max_bytes))
+    except ModelFileError as error:
+        raise ModelFileError(error.reason, error.place, os.fspath(path)) from error.__context__
+
+
+def _read(path: AnyPath, max_bytes: int) -> bytes:
+    # Without blocking: a pipe that nobody writes to is refused, not waited for.
+    with open(path, "rb", opener=lambda p, flags: os.open(p, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        facts = os.fstat(file.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            _fail("a model is a regular file, this is a pipe or a device")
+        if facts.st_size > max_bytes:
+            _fail(f"it has {facts.st_size} bytes, more than the {max_bytes} allowed (max_bytes)")
+        return file.read(facts.st_size)  # not more, even if it has grown since
+
+
+def from_bytes(data: bytes) -> SavedModel:
+    """Return the model that the bytes of a file describe, or raise `ModelFileError`."""
+    text = _unsealed(data)
+    part = _decoded(text)
+    _check_canonical(text, part)
+    return _model(part)
+
+
+def _check_canonical(text: bytes, part: ModelPart) -> None:
+    """Refuse keys given twice, white space, 1.50 for 1.5: one model, one text."""
+    # msgspec is ten times faster than Python's json and differs from it in exponents only: 1e16 and 0.00001 where
+    # Python has 1e+16 and 1e-05.
+    has_exponents = b"0.0000" in text or _EXPONENT.search(text) is not None
+    if not has_exponents and msgspec.json.encode(part) == text:
+        return
+    expected = canonical_json(part)
+    if text != expected:
+        byte = next((i for i, (a, b) in enumerate(zip(text, expected, strict=False)) if a != b), len(expected))
+        _fail(
+            f"the JSON is not in canonical form: expected {_excerpt(expected, byte)}, got {_excerpt(text, byte)}",
+            f"byte {byte} of line 2",
+        )
+
+
+def _excerpt(text: bytes, byte: int) -> str:
+    return repr(text[byte : byte + 16].decode(errors="replace"))
+
+
+def _unsealed(data: bytes) -> bytes:
+    """Return the JSON of a file whose magic, format and checksum are right."""
+    first, _, _ = data[:_FIRST_LINE].partition(b"\n")
+    magic, _, number = first.partition(b" ")
+    if magic != MAGIC.encode() or not re.fullmatch(rb"[1-9][0-9]{0,8}", number):
+        _fail(f"a model file begins with '{MAGIC} {FORMAT}', this begins with {first[:20]!r}", "line 1")
+    if int(number) != FORMAT:
+        _fail(f"its format is {int(number)}, but this version of dln reads format {FORMAT} only: update dln", "line 1")
+    lines, seal = data[:-_SEAL_LENGTH], data[-_SEAL_LENGTH:]
+    if len(lines) <= len(first) or lines[-1:] != b"\n" or not re.fullmatch(rb"sha256:[0-9a-f]{64}\n", seal):
+        _fail("the checksum is missing: the file is cut off or damaged", "the last line")
+    if hashlib.sha256(lines).hexdigest().encode() != seal[len(_SEAL) : -1]:
+        _fail("the checksum does not match: the file is damaged", "the last line")
+    return lines[len(first) + 1 : -1]
+
+
+def _decoded(text: bytes) -> ModelPart:
+    """Return the JSON as the schema's parts."""
+    try:
+        text.decode()  # msgspec looks at the text of strings only where it keeps them
+        return _DECODER.decode(text)
+    except UnicodeDecodeError as error:
+        _fail("the text is not UTF-8", f"byte {error.start} of line 2")
+    except msgspec.ValidationError as error:
+        reason, place = _split(_PLACE_IN_SCHEMA, str(error))
+        _fail(reason, place or "the outermost object")
+    except msgspec.DecodeError as error:
+        reason, place = _split(_PLACE_IN_JSON, str(error))
+        _fail(reason, f"{place or 'the end'} of line 2")
+    except RecursionError:
+        _fail("the JSON is nested too deeply", "line 2")
+
+
+def _split(pattern: re.Pattern[str], message: str) -> tuple[str, str]:
+    match = pattern.fullmatch(message)
+    return (match[1], match[2] or "") if match else (message, "")
+
+
+def _model(part: ModelPart) -> SavedModel:
+    """Return what the parts mean, or raise `ModelFileError` where they mean nothing."""
+    columns = tuple(_column(j, column) for j, column in enumerate(part.columns))
+    names: dict[str, int] = {}
+    for j, column in enumerate(columns):
+        if (other := names.setdefault(column.name, j)) != j:
+            _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
+    _check_rest(part)
+    training = msgspec.structs.asdict(part.training)
+    if not part.training.ranges:  # a file that was written before there were any is as it was
+        del training["ranges"]
+    circuit = _circuit(part, columns, part.decimals)
+    return SavedModel(
+        circuit,
+        part.named,
+        # Lists are mutable, and what was given was most often a tuple.
+        {name: tuple(value) if isinstance(value, list) else value for name, value in part.parameters.items()},
+        part.n_iter,
+        {name: _numbers(name, values) for name, values in part.history.items()},
+        training,
+        part.support,
+        part.target,
+        tuple(part.dates),
+        _intervals(part.intervals),
+        part.kind,
+        None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
+    )
+
+
+def _frontier(part: FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:
+    """Return the frontier; the model stands in it once, and the sizes ascend."""
+    points: list[Point] = []
+    for k, point in enumerate(part.points):
+        place = f"frontier.points[{k}]"
+        circuit, shares = (own, tuple(support or ())) if point.own else (None, ())
+        if point.smaller is not None:
+            circuit = _circuit(point.smaller, own.columns, own.decimals, f"{place}.smaller.")
+            shares = tuple(point.smaller.support)
+            if point.own or len(shares) != len(circuit.rules):
+                _fail(f"expected one number per rule, {len(circuit.rules)}, got {len(shares)}", f"{place}.smaller")
+        if circuit is not None and point.conditions is None:
+            _fail("a model of the frontier has a number of conditions", place)
+        if points and point.max_conditions < points[-1].max_conditions:
+            _fail("sizes must ascend", place)
+        points.append(Point(point.max_conditions, point.conditions, point.rules, point.r2, circuit, shares))
+    if sum(point.own for point in part.points) != 1:
+        _fail("exactly one point must be the model's own", "frontier.points")
+    return Frontier(tuple(points), part.ceiling)
+
+
+def _column(j: int, part: ColumnPart) -> Column:
+    if part.categories is None:
+        return Column(part.name)
+    seen: set[tuple[bool, Category]] = set()
+    for k, category in enumerate(part.categories):
+        key = isinstance(category, bool), category  # to Python, True equals 1
+        if key in seen:
+            _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
+        seen.add(key)
+    return Column(part.name, tuple(part.categories))
+
+
+def _check_rest(part: ModelPart) -> None:
+    """Check what surrounds the circuit."""
+    lengths = {len(values) for values in part.history.values()}
+    if len(lengths) > 1:
+        _fail(f"all lists must be equally long, got {sorted(lengths)}", "history")
+    if not part.training.target_min <= part.training.target_max:
+        _fail("target_min must not be above target_max", "training")
+    if part.training.distinct_rows > part.training.rows:
+        _fail("distinct_rows must not be above rows", "training")
+    numbers = {column.name for column in part.columns if column.categories is None}
+    for name, (low, high) in part.training.ranges.items():
+        if name not in numbers or not low <= high:
+            _fail(
+                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
+            )
+    bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
+    for k, name in enumerate(part.dates):
+        if name not in bases or name in part.dates[:k]:
+            _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
+    if part.support is not None and len(part.support) != len(part.rules):
+        _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
+
+
+def _intervals(part: IntervalsPart | None) -> Intervals | None:
+    if part is None:
+        return None
+    if (reason := check_widths(part.widths)) is not None:
+        _fail(reason, "intervals.widths")
+    return Intervals(tuple(part.widths), part.source, part.weight)
+
+
+def _circuit(part: ModelPart | SmallerPart, columns: tuple[Column, ...], decimals: int, inside: str = "") -> Circuit:
+    try:
+        return Circuit(
+            columns,
+            tuple(_literal(literal) for literal in part.literals),
+            tuple(Gate(gate.kind, gate.a, gate.b) for gate in part.gates),
+            tuple(Rule(rule.node, rule.weight) for rule in part.rules),
+            part.intercept,
+            decimals,
+        )
+    except CircuitError as error:
+        match = _PLACE_IN_CIRCUIT.fullmatch(str(error))
+        reason, place = (match[3], f"{match[1]}s[{match[2]}]") if match else (str(error), "the circuit")
+        _fail(reason, inside + place)
+
+
+def _literal(part: AbovePart | InPart | MissingPart) -> Literal:
+    match part:
+        case AbovePart():
+            return Above(part.column, part.cutoff)
+        case InPart():
+            return IsIn(part.column, tuple(part.codes))
+        case MissingPart():
+            return IsMissing(part.column)
+
+
+def _numbers(name: str, values: list[Scalar]) -> list[Any]:
+    """Return a list of the history, with NaN and the infinities for their names."""
+    if str not in set(map(type, values)):
+        return values
+    for i, value in enumerate(values):
+        if isinstance(value, str) and value not in NOT_FINITE:
+            _fail(f"expected a number, got {value!r}", f"history.{name}[{i}]")
+    return [NOT_FINITE[value] if isinstance(value, str) else value for value in values]
+
+
+def _fail(reason: str, place: str = "") -> NoReturn:
+    raise ModelFileError(reason, place)

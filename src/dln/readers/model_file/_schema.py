@@ -1,0 +1,186 @@
+"""What stands in a model file: the schema of its JSON, and the model that it describes.
+
+Field names and their order are the format: `docs/model-file.md` describes them, `docs/model-file.schema.json` is made
+from them. After a release, a change here is a new format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeAlias
+from typing import Literal as TypingLiteral
+
+import msgspec
+from msgspec import Meta
+
+from dln.circuit._circuit import MAX_DECIMALS, Circuit
+from dln.readers._frontier import Frontier
+from dln.readers._widths import STEPS, Intervals
+
+#: The first line of a file is this word and the number of its format.
+MAGIC: Final = "dln-model"
+FORMAT: Final = 1
+
+#: Larger files are refused before they are read, and before they are written. A model of a thousand rules takes less
+#: than a hundredth of this.
+MAX_BYTES: Final = 16 * 2**20
+
+#: What JSON has no numbers for; a loss can be one.
+NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+Index: TypeAlias = Annotated[int, Meta(ge=0)]
+Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
+Scalar: TypeAlias = str | bool | int | float | None
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A JSON object: fields that hold their default are left out, fields that are not known are refused."""
+
+
+class ColumnPart(_Part, frozen=True):
+    """An input column: of numbers, or of the categories named."""
+
+    name: str
+    categories: list[str | bool | int | float] | None = None
+
+
+class AbovePart(_Part, frozen=True, tag_field="test", tag="above"):
+    """1 where the column's value is greater than the cut-off; 0 where it is missing."""
+
+    column: Index
+    cutoff: float
+
+
+class InPart(_Part, frozen=True, tag_field="test", tag="in"):
+    """1 where the column's value is one of the categories whose places are listed; 0 where missing or unknown."""
+
+    column: Index
+    codes: Annotated[list[Index], Meta(min_length=1)]
+
+
+class MissingPart(_Part, frozen=True, tag_field="test", tag="missing"):
+    """1 where the column's value is missing."""
+
+    column: Index
+
+
+class GatePart(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """``[kind, a, b]``: outputs for (a, b) = 00, 01, 10, 11 read as a four-bit number, and the two input nodes."""
+
+    kind: Annotated[int, Meta(ge=0, le=15)]
+    a: Index
+    b: Index
+
+
+class RulePart(_Part, frozen=True):
+    """A node of the sum and its weight, a multiple of ``10**-decimals``."""
+
+    node: Index
+    weight: float
+
+
+class TrainingPart(_Part, frozen=True):
+    """Facts of the fit: rows of the table, distinct rows of weight above zero, range of the target, versions."""
+
+    rows: Index
+    distinct_rows: Index
+    target_min: float
+    target_max: float
+    versions: dict[str, str]
+    ranges: dict[str, tuple[float, float]] = {}
+    """The smallest and the largest value of each number column that rules read."""
+
+
+class IntervalsPart(_Part, frozen=True):
+    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which."""
+
+    source: TypingLiteral["rows set aside", "folds"]
+    weight: Annotated[float, Meta(gt=0)]
+    widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
+
+
+class SmallerPart(_Part, frozen=True):
+    """A smaller model over the columns of the model, on the same grid."""
+
+    intercept: float
+    rules: list[RulePart]
+    gates: list[GatePart]
+    literals: list[AbovePart | InPart | MissingPart]
+    support: list[Share]
+
+
+class PointPart(_Part, frozen=True):
+    """A size and its validated R²; where it is smaller than the model, the best model found for it."""
+
+    max_conditions: Index
+    conditions: Index | None = None
+    rules: Index | None = None
+    r2: float | None = None
+    own: bool = False
+    """Whether this is the model itself."""
+    smaller: SmallerPart | None = None
+
+
+class FrontierPart(_Part, frozen=True):
+    """Models of other sizes, from the smallest to the largest, and the validated R² of the best of any size."""
+
+    points: list[PointPart]
+    ceiling: float | None = None
+
+
+class ModelPart(_Part, frozen=True):
+    """A model: prediction = intercept + the weights of the rules that fire."""
+
+    decimals: Annotated[int, Meta(ge=-MAX_DECIMALS, le=MAX_DECIMALS)]
+    intercept: float
+    rules: list[RulePart]
+    gates: list[GatePart]
+    literals: list[AbovePart | InPart | MissingPart]
+    columns: Annotated[list[ColumnPart], Meta(min_length=1)]
+    named: bool
+    """Whether the columns' names are the user's; otherwise columns are known by their place alone."""
+    parameters: dict[str, Scalar | list[Scalar]]
+    n_iter: Index
+    history: dict[str, list[Scalar]]
+    training: TrainingPart
+    support: list[Share] | None = None
+    """The share of (weighted) training rows on which each rule fires."""
+    target: str | None = None
+    """The target's name."""
+    dates: list[str] = []
+    """Columns of the table that were dates: those of the model are their parts, like ``sold_at (month)``."""
+    intervals: IntervalsPart | None = None
+    """How far predictions may be off."""
+    kind: TypingLiteral["page", "paper"] = "page"
+    """Whether it was learned as a page of rules or as the paper's network."""
+    frontier: FrontierPart | None = None
+    """Models of other sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedModel:
+    """All that a fitted model is, as plain values."""
+
+    circuit: Circuit
+    named: bool
+    parameters: Mapping[str, Any]
+    n_iter: int
+    history: Mapping[str, Sequence[Any]]
+    training: Mapping[str, Any]
+    support: Sequence[float] | None = None
+    target: str | None = None
+    dates: Sequence[str] = ()
+    intervals: Intervals | None = None
+    kind: TypingLiteral["page", "paper"] = "page"
+    frontier: Frontier | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of the second line of a model file."""
+    schema = msgspec.json.schema(ModelPart)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"The model in a dln model file of format {FORMAT}",
+        **schema,
+    }

@@ -1,0 +1,159 @@
+"""A model → the bytes of its file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dln._atomic import AnyPath, write_atomically
+from dln._errors import ModelFileError
+from dln.circuit._circuit import Above, Circuit, IsIn, IsMissing, Literal
+from dln.readers.model_file._schema import (
+    FORMAT,
+    MAGIC,
+    MAX_BYTES,
+    AbovePart,
+    ColumnPart,
+    FrontierPart,
+    GatePart,
+    InPart,
+    IntervalsPart,
+    MissingPart,
+    ModelPart,
+    PointPart,
+    RulePart,
+    SavedModel,
+    SmallerPart,
+    TrainingPart,
+)
+
+
+def write_model(path: AnyPath, model: SavedModel) -> None:
+    """Write a model file, atomically. A model that could not be read again is refused before anything is written."""
+    from dln.readers.model_file._read import from_bytes
+
+    try:
+        data = to_bytes(model)
+        if len(data) > MAX_BYTES:
+            message = (
+                f"the model cannot be saved: its file would have {len(data)} bytes, more than the {MAX_BYTES} that are "
+                "read again: fit fewer rules, or merge categories (max_categories, min_frequency)"
+            )
+            raise ValueError(message)
+        from_bytes(data)
+    except UnicodeEncodeError as error:
+        message = (
+            f"the model cannot be saved: {error.object[error.start : error.end]!r} is half a character: repair the text"
+        )
+        raise ValueError(message) from error
+    except ModelFileError as error:
+        message = f"the model cannot be saved: at {error.place}: {error.reason}"
+        raise ValueError(message) from error
+    write_atomically(path, data)
+
+
+def to_bytes(model: SavedModel) -> bytes:
+    """Return the model's file: always the same bytes for the same model."""
+    return sealed(canonical_json(_part(model)))
+
+
+def sealed(text: bytes, file_format: int = FORMAT) -> bytes:
+    """Return the three lines of a file: magic and format, JSON, and the checksum of both."""
+    lines = b"%s %d\n%s\n" % (MAGIC.encode(), file_format, text)
+    return b"%ssha256:%s\n" % (lines, hashlib.sha256(lines).hexdigest().encode())
+
+
+def canonical_json(part: ModelPart) -> bytes:
+    """Return the one way to write a model: fields in the order of the schema, shortest exact floats.
+
+    Written by Python's json, not by msgspec: how Python writes a float is settled for ever.
+    """
+    plain = msgspec.to_builtins(part)
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+    return text.encode()
+
+
+def _part(model: SavedModel) -> ModelPart:
+    circuit = model.circuit
+    return ModelPart(
+        decimals=circuit.decimals,
+        intercept=circuit.intercept,
+        **_nodes(circuit),
+        columns=[
+            ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            for column in circuit.columns
+        ],
+        named=model.named,
+        parameters={name: _plain(value, name) for name, value in model.parameters.items()},
+        n_iter=model.n_iter,
+        history={name: [_number(value) for value in values] for name, values in model.history.items()},
+        training=TrainingPart(**model.training),
+        support=None if model.support is None else [float(share) for share in model.support],
+        target=model.target,
+        dates=list(model.dates),
+        intervals=None
+        if model.intervals is None
+        else IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        kind=model.kind,
+        frontier=_frontier_part(model),
+    )
+
+
+def _nodes(circuit: Circuit) -> dict[str, Any]:
+    return {
+        "rules": [RulePart(rule.node, rule.weight) for rule in circuit.rules],
+        "gates": [GatePart(gate.kind, gate.a, gate.b) for gate in circuit.gates],
+        "literals": [_literal_part(literal) for literal in circuit.literals],
+    }
+
+
+def _frontier_part(model: SavedModel) -> FrontierPart | None:
+    if model.frontier is None:
+        return None
+    points = []
+    # Two sizes may have come to the same model: the larger is the model's own.
+    own_place = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
+    for k, point in enumerate(model.frontier):
+        circuit, own = point.circuit, k == own_place
+        smaller = None
+        if circuit is not None and not own:
+            smaller = SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
+        points.append(PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
+    return FrontierPart(points, model.frontier.ceiling)
+
+
+def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:
+    match literal:
+        case Above(column, cutoff):
+            return AbovePart(column, cutoff)
+        case IsIn(column, codes):
+            return InPart(column, list(codes))
+        case IsMissing(column):
+            return MissingPart(column)
+
+
+def _number(value: Any) -> Any:
+    """Return a number of the history; JSON has none for NaN and infinity, so these are told by name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _plain(value: Any, name: str) -> Any:
+    """Return a parameter as JSON can hold it: numpy's numbers as Python's, any sequence as a list."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
+        return [_plain(item, name) for item in value]
+    message = f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}"
+    raise ValueError(message)

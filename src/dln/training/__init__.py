@@ -1,1 +1,0 @@
-"""Training: the paper's equations as a reference in PyTorch and as fused kernels in Numba."""

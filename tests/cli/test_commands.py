@@ -1,0 +1,290 @@
+"""The commands from end to end, inside this process and as real ones."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dln
+from commands import HOUSES, fit_houses, houses, run, write
+from dln.circuit._circuit import Circuit, Column
+from dln.cli._seconds import seconds
+from dln.cli._size import size_sentences
+from dln.readers._frontier import Frontier, Point
+
+EMPTY = Circuit((Column("a"),), (), (), (), 0.0, 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with houses.csv and house.dln, which no test changes."""
+    folder = tmp_path_factory.mktemp("houses")
+    fit_houses(folder)
+    return folder
+
+
+def program(*arguments, **options):
+    """Run the program as a process of its own."""
+    environment = {**os.environ, "PYTHONWARNINGS": "error", **options.pop("environment", {})}
+    command = [sys.executable, "-m", "dln.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, env=environment, check=False, timeout=120, **options)
+
+
+def test_fit_says_what_it_found_and_how_well_it_predicts(tmp_path):
+    """`dln fit` tells types, test R² beside linear regression, the strongest rules and what to do next."""
+    write(tmp_path, {"houses.csv": houses()})
+    model = tmp_path / "house.dln"
+    result = run("fit", str(tmp_path / "houses.csv"), "-t", "price", "-o", str(model), "--time-limit", "1s")
+    assert result.exit_code == 0
+    for words in ("60 rows, 7 columns", "left out", "sold_at, split into year, month", "test R²", "linear regression"):
+        assert words in result.stdout
+    for words in (
+        "price = ",
+        "the weights of the rules that fire",
+        "conditions in",
+        "dln show",
+        "dln prune",
+        "Saved to",
+    ):
+        assert words in result.stdout
+    assert model.exists()
+
+
+def test_the_model_of_the_command_line_is_the_one_of_python(folder):
+    """A model that `dln fit` wrote is loaded by `dln.load`, and `dln predict` writes what it predicts."""
+    model = dln.load(folder / "house.dln")
+    assert [column.name for column in model.circuit_.columns][:3] == ["area", "district", "garage"]
+    result = run("predict", str(folder / "house.dln"), str(folder / "houses.csv"))
+    predictions = pl.read_csv(io.BytesIO(result.stdout_bytes))["prediction"]
+    X = HOUSES.select(
+        "area",
+        "district",
+        garage=pl.col("garage") == "true",
+        **{
+            "sold_at (year)": pl.col("sold_at").str.to_date().dt.year(),
+            "sold_at (month)": pl.col("sold_at").str.to_date().dt.month(),
+            "sold_at (weekday)": pl.col("sold_at").str.to_date().dt.strftime("%A"),
+        },
+    )
+    assert np.array_equal(predictions.to_numpy(), model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.gz", "p.parquet"])
+def test_predictions_are_the_same_in_every_format(name, folder, tmp_path):
+    """Each output format holds the same numbers, with the table's own columns where asked."""
+    model, table, output = str(folder / "house.dln"), str(folder / "houses.csv"), tmp_path / name
+    assert run("predict", model, table, "-o", str(output), "--with-input", "--quiet").exit_code == 0
+    if name == "p.parquet":
+        frame = pl.read_parquet(output)
+    else:
+        frame = pl.read_csv(output, separator="\t" if ".tsv" in name else ",")
+    plain = pl.read_csv(io.BytesIO(run("predict", model, table).stdout_bytes))
+    assert frame.columns == [*HOUSES.columns, "prediction"]
+    assert frame.select("prediction").equals(plain)
+
+
+def test_pipes_carry_tables_in_and_out(folder):
+    """`-` reads standard input, and predictions go to standard output, with no word beside them."""
+    result = program("predict", folder / "house.dln", "-", input=houses().encode())
+    assert result.returncode == 0
+    assert result.stderr == b""
+    lines = result.stdout.decode().splitlines()
+    assert lines[0] == "prediction"
+    assert len(lines) == 61
+
+
+def test_missing_and_unknown_values_are_predicted(folder, tmp_path):
+    """A row of nothing but blanks and unknown categories has a prediction."""
+    write(tmp_path, {"t.csv": "area,district,garage,sold_at\n,,,\n,moon,,\n"})
+    result = run("predict", str(folder / "house.dln"), str(tmp_path / "t.csv"))
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_explanations_add_up(folder):
+    """`dln explain` names the row's values and the rules that fired, whose weights sum to the prediction."""
+    model, table = str(folder / "house.dln"), str(folder / "houses.csv")
+    told = json.loads(run("explain", model, table, "--row", "3", "--json").stdout)
+    predictions = pl.read_csv(io.BytesIO(run("predict", model, table).stdout_bytes))["prediction"]
+    assert told["prediction"] == predictions[2]
+    assert told["values"]["area"] == HOUSES["area"][2]
+    assert np.isclose(told["intercept"] + sum(term["weight"] for term in told["fired"]), predictions[2])
+    page = run("explain", model, table, "--row", "3").stdout
+    assert "Row 3 of" in page
+    assert "to begin with" in page
+
+
+def test_plot_draws_a_picture(folder, tmp_path):
+    """`dln plot` writes an SVG that names the model's columns."""
+    pytest.importorskip("pygraphviz")
+    result = run("plot", str(folder / "house.dln"), "-o", str(tmp_path / "m.svg"), "--max-rules", "5")
+    assert result.exit_code == 0
+    assert "area" in (tmp_path / "m.svg").read_text(encoding="utf-8")
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path):
+    """Two fits of the same table write the same bytes."""
+    write(tmp_path, {"houses.csv": houses()})
+    for name in ("a.dln", "b.dln"):
+        arguments = (
+            "fit",
+            str(tmp_path / "houses.csv"),
+            "-t",
+            "price",
+            "-o",
+            str(tmp_path / name),
+            "--seed",
+            "3",
+            "-q",
+        )
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / "a.dln").read_bytes() == (tmp_path / "b.dln").read_bytes()
+
+
+def test_json_is_one_document(folder, tmp_path):
+    """With --json each command prints one JSON document on standard output and nothing else."""
+    model, table = str(folder / "house.dln"), str(folder / "houses.csv")
+    fit = json.loads(
+        run("fit", table, "-t", "price", "-o", str(tmp_path / "m.dln"), "--time-limit", "1s", "--json").stdout
+    )
+    assert fit["rows"] == {"train": 45, "test": 15, "without_target": 0}
+    assert [score["model"] for score in fit["test"]][1] == "linear regression"
+    assert fit["test"][0]["model"] == f"dln, {fit['conditions']} conditions"
+    assert fit["frontier"]["points"]
+    predicted = json.loads(run("predict", model, table, "-o", str(tmp_path / "p.csv"), "--json").stdout)
+    assert predicted["rows"] == 60
+    shown = json.loads(run("show", model, "--json", "--max-rules", "2").stdout)
+    assert shown["target"] == "price"
+    assert len(shown["rules"]) == 2
+    own = [point for point in shown["frontier"]["points"] if point["can_be_pruned_to"]][-1]
+    assert shown["conditions"] == own["conditions"]
+    assert set(shown["columns_used"]) <= {column["name"] for column in shown["columns"]}
+
+
+def test_options_reach_the_model(tmp_path):
+    """--paper, the limits of size, --test-size 0 and --weight change the fit as they say."""
+    fit_houses(tmp_path, "--paper", "--test-size", "0", "--weight", "id", "--force")
+    model = dln.load(tmp_path / "house.dln")
+    assert isinstance(model, dln.PaperDLNRegressor)
+    assert model.training_facts_["rows"] == 60
+    assert "id" not in [column.name for column in model.circuit_.columns]
+    fit_houses(tmp_path, "--max-conditions", "9", "--max-rule-length", "2", "--max-rules", "4", "--force")
+    small = dln.load(tmp_path / "house.dln")
+    limits = {"max_conditions": 9, "max_rule_length": 2, "max_rules": 4, "max_seconds": 1.0}
+    assert limits.items() <= small.get_params().items()
+    assert len(small.rules_) <= 4
+    assert small.rules_.n_conditions <= 9
+    assert all(row.conditions <= 2 for row in small.rules_)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--max-conditions", "few"), "--max-conditions must be a whole number above 0, or none, got 'few'"),
+        (("--max-conditions", "0"), "--max-conditions must be a whole number above 0, or none, got '0'"),
+        (("--max-rules", "4", "--paper"), "--max-rules does not go with --paper"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(folder, tmp_path, options, sentence):
+    """A limit that is no limit, or that the paper's network does not have, gets one sentence, and nothing is fitted."""
+    output = tmp_path / "m.dln"
+    result = run("fit", str(folder / "houses.csv"), "-t", "price", "-o", str(output), *options)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert not output.exists()
+
+
+def test_prune_writes_a_smaller_model(folder, tmp_path):
+    """`dln prune` writes the model that `prune` gives in Python, says what it is worth, and needs no table."""
+    whole, output = dln.load(folder / "house.dln"), tmp_path / "small.dln"
+    arguments = ("prune", str(folder / "house.dln"), "--max-conditions", "3", "-o", str(output))
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    for words in ("has ", "conditions in", "price = ", f"Saved to {output}"):
+        assert words in result.stdout
+    smaller = dln.load(output)
+    assert smaller.circuit_ == whole.prune(3).circuit_
+    assert 0 < smaller.rules_.n_conditions <= 3
+    assert run(*arguments).exit_code == 2  # it is there already
+    told = json.loads(run(*arguments, "--force", "--json").stdout)
+    assert told["conditions"] == smaller.rules_.n_conditions
+    assert told["conditions_before"] == whole.rules_.n_conditions
+    assert run(*arguments, "--force", "--quiet").stdout == ""
+
+
+def test_prune_of_the_papers_network(tmp_path):
+    """A network of the paper can be pruned too, after the fit, from its file."""
+    model = fit_houses(tmp_path, "--paper")
+    whole = dln.load(model).rules_.n_conditions
+    result = run("prune", str(model), "--max-conditions", str(whole - 1), "-o", str(tmp_path / "small.dln"))
+    assert result.exit_code == 0, result.stderr
+    assert dln.load(tmp_path / "small.dln").rules_.n_conditions < whole
+
+
+def test_prune_cannot_do_the_impossible(tmp_path):
+    """A model without smaller ones says so in a sentence."""
+    model = dln.PaperDLNRegressor(max_epochs=1, hidden_layer_sizes=(4,)).fit([[0.0], [1.0]] * 20, [0.0, 1.0] * 20)
+    model._frontier = None
+    model.save(tmp_path / "m.dln")
+    result = run("prune", str(tmp_path / "m.dln"), "--max-conditions", "1", "-o", str(tmp_path / "s.dln"))
+    assert result.exit_code == 2
+    assert "cannot be pruned to 1 conditions" in result.stderr
+
+
+def test_what_sizes_are_worth_in_words():
+    """The sentences tell what the model reaches, of how much, and what more conditions would bring where they do."""
+    sentences = _sentences(
+        (Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(400, 399, 80, 0.9)), 0.91
+    )
+    assert sentences[0].endswith("reach R² 0.880 on rows not learned from, of 0.910 that the best model found reaches.")
+    assert sentences[1] == "200 conditions would reach 0.897 (--max-conditions 200)."
+    sentences = _sentences((Point(20, 20, 9, 0.957, EMPTY), Point(200, None, None, 0.961)), 0.943)
+    assert len(sentences) == 1
+    assert sentences[0].endswith("of 0.961 that the best model found reaches.")
+    assert _sentences((Point(20, 20, 9, 0.957, EMPTY),), 0.943)[0].endswith("as much as the best model found.")
+    assert _sentences((Point(20, 20, 9, None, EMPTY),), None) == ["0 conditions in 0 rules."]
+
+
+def _sentences(points, ceiling):
+    model = dln.DLNRegressor()
+    vars(model).update(circuit_=EMPTY, support_=[], _frontier=Frontier(points, ceiling))
+    return size_sentences(model)
+
+
+def test_force_replaces_an_output(folder, tmp_path):
+    """With --force an output that is there is replaced."""
+    output = tmp_path / "p.csv"
+    output.write_text("old")
+    arguments = ("predict", str(folder / "house.dln"), str(folder / "houses.csv"), "-o", str(output))
+    assert run(*arguments).exit_code == 2
+    assert output.read_text() == "old"
+    assert run(*arguments, "--force").exit_code == 0
+    assert output.read_text().startswith("prediction\n")
+
+
+@pytest.mark.parametrize(("text", "length"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0)])
+def test_times_are_read_as_people_write_them(text, length):
+    """A time limit may have a unit."""
+    assert seconds(text) == length
+
+
+def test_help_and_version_need_no_input():
+    """`dln --help` lists every command, `dln --version` the version."""
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in ("fit", "predict", "show", "prune", "explain", "plot", "demo"):
+        assert command in result.stdout
+    assert run("--version").stdout.startswith("dln 0.")
+
+
+def test_shell_completion_is_offered():
+    """The program writes a completion script for the shell."""
+    result = program("--show-completion", environment={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
+    assert result.returncode in {0, 2}  # 2: a shell that typer does not know
+    assert b"completion" in result.stdout + result.stderr

@@ -1,0 +1,102 @@
+"""``dln report``."""
+
+from __future__ import annotations
+
+import shutil
+
+import polars as pl
+import pytest
+
+from commands import HOUSES, fit_houses, houses, run, write
+
+pytest.importorskip("jinja2", reason="the page was not made: that needs Jinja2 (pip install 'dln[report]')")
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """Return a folder with a table and a model of it."""
+    folder = tmp_path_factory.mktemp("houses")
+    fit_houses(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(fitted, tmp_path, monkeypatch):
+    """Work in a copy of that folder."""
+    shutil.copytree(fitted, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_only_tested_rows_are_measured(folder):
+    """Of the table that dln fit learned from, the page measures the rows that it tested on, and says so."""
+    done = run("report", "house.dln", "--data", "houses.csv", "-o", "house.html", "--include-rows", "5")
+    assert done.exit_code == 0, done.stderr
+    assert "measured on 15 rows of houses.csv that dln fit tested on." in done.stderr
+    text = (folder / "house.html").read_text(encoding="utf-8")
+    assert "5 of the 15 rows of houses.csv that dln fit tested on" in text
+    assert "dln.load(&#39;house.dln&#39;)" in text
+
+
+def test_another_table_is_measured_whole(folder):
+    """A table that is not the one it was fitted to is measured whole, but for rows without a target."""
+    table = HOUSES.with_columns(price=pl.when(pl.col("id") == 510).then(None).otherwise(pl.col("price") + 1))
+    write(folder, {"other.csv": table.write_csv()})
+    done = run("report", "house.dln", "--data", "other.csv", "-o", "x.html", "--title", "Prices & more")
+    assert "measured on 59 rows of other.csv." in done.stderr
+    assert "<h1><bdi>Prices &amp; more</bdi></h1>" in (folder / "x.html").read_text(encoding="utf-8")
+
+
+def test_it_needs_no_table(folder):
+    """Without a table the page tells what the model knows; with --quiet nothing is said."""
+    done = run("report", "house.dln", "-o", "x.html", "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert (folder / "x.html").stat().st_size > 10_000
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_table_may_come_through_a_pipe():
+    """- is standard input."""
+    done = run("report", "house.dln", "--data", "-", "-o", "x.html", stdin=houses().encode())
+    assert "of standard input that dln fit tested on" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--data", "cars.csv", "-o", "x.html"), "house.dln needs the column 'area', but cars.csv has none"),
+        (("--data", "bare.csv", "-o", "x.html"), "bare.csv has no column 'price', the target that predictions are"),
+        (("--data", "empty.csv", "-o", "x.html"), "the target 'price' is missing in every row of empty.csv"),
+        (("--data", "houses.csv", "-t", "district", "-o", "x.html"), "the target 'district' must hold numbers"),
+        (("--data", "none.csv", "-o", "x.html"), "there is no file 'none.csv'"),
+        (("-o", "there.html"), "'there.html' is there already and was not touched"),
+        (("-o", "x.pdf"), "a page's name must end in .html, got 'x.pdf'"),
+        (("-o", "nowhere/x.html"), "there is no folder 'nowhere'"),
+        (("--include-rows", "5", "-o", "x.html"), "--include-rows speaks of a table, but there is none"),
+        (("--target", "price", "-o", "x.html"), "--target speaks of a table, but there is none"),
+    ],
+)
+def test_bad_input_gets_one_sentence(folder, arguments, sentence):
+    """Another table, a missing target, a file that is there: one sentence says what to do, and nothing is written."""
+    write(
+        folder,
+        {
+            "cars.csv": "speed,price\n1,2\n",
+            "bare.csv": HOUSES.drop("price").write_csv(),
+            "empty.csv": HOUSES.with_columns(price=pl.lit(None, dtype=pl.Float64)).write_csv(),
+            "there.html": "mine",
+        },
+    )
+    done = run("report", "house.dln", *arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"dln: {sentence}")
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "x.html").exists()
+    assert (folder / "there.html").read_text() == "mine"
+
+
+def test_force_replaces(folder):
+    """--force replaces a page that is there."""
+    write(folder, {"there.html": "mine"})
+    assert run("report", "house.dln", "-o", "there.html", "--force").exit_code == 0
+    assert "mine" not in (folder / "there.html").read_text(encoding="utf-8")[:4]
