@@ -31,13 +31,13 @@ from dln._regressor import CircuitRegressor, Rows, layer_sizes, n_threads
 from dln._rules import rule_support
 from dln._saving import from_saved, without_unused_categories
 from dln._version import __version__
+from dln.learning._compiling import are_compiled
 from dln.learning._goal import Sample
 from dln.learning._inputs import bin_inputs
 from dln.learning._learn import Fit, Learned, Setting
 from dln.learning._losses import Loss
 from dln.learning._student import Recipe
 from dln.learning._task import Budget, Clock
-from dln.training import _kernels as kernels
 from dln.training._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.training._loop import Callback
 from dln.training._networks import Outcome, train_networks
@@ -257,7 +257,7 @@ class DLNRegressor(CircuitRegressor):
         )
         # All that follows is quick, but a signal now must not throw away what was learned.
         with Progress(self.verbose) as progress, signals_call(clock.stop):
-            if self.n_networks and not kernels.are_compiled():
+            if not are_compiled(networks=self.n_networks > 0):
                 progress.say_compiling()
             learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
             progress.end(cut_short=clock.was_asked or bool(clock.cut))

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dln._compile import compiled, inner, spliced
+from dln._compile import compiled, inner, is_compiled, spliced
 from dln.learning._expression import (
     AND,
     OR,
@@ -69,6 +69,11 @@ class Effort(NamedTuple):
 
     per_place: int
     judged: int
+
+
+def are_compiled() -> bool:
+    """Whether this process or an earlier one has compiled the search."""
+    return is_compiled(_best_change)
 
 
 @_spliced
@@ -254,9 +259,9 @@ def _best_change(
         removal = k - n_proposals
         p, n_tests, dropped = 0, length, 0
         if removal < 0:
-            kind, p = int(proposals[k, 0]), int(proposals[k, 1])
+            kind, p = proposals[k, 0], proposals[k, 1]
             q, place, is_negated = proposals[k, 2], proposals[k, 3], proposals[k, 4] == 1
-            _at_place(kind, p, parts, base, change)
+            _at_place(np.int64(kind), np.int64(p), parts, base, change)  # for one type of numbers
             for i in range(n):
                 test = (bins[i, q] > place) != is_negated
                 rule[i] = base[i] + change[i] * test == 1
@@ -266,7 +271,7 @@ def _best_change(
             if gates[p] < 0:
                 continue
             # The neighbour takes the place of their join.
-            dropped, kept = int(children[p, side]), children[p, 1 - side]
+            dropped, kept = children[p, side], children[p, 1 - side]
             for i in range(n):
                 rule[i] = parts[_ALWAYS, p, i] if parts[_FIRES, kept, i] else parts[_NEVER, p, i]
             n_tests = length - _n_tests(gates, dropped)
