@@ -74,7 +74,19 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator for what only kernels call: it is compiled into them, and not kept on its own."""
-    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(forceinline=True, **options)
+    return inner(forceinline=True, **options)
+
+
+def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for what only kernels call, from several places: it is compiled by itself, and then again."""
+    uncalled: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # by Python
+    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**uncalled, **options)
+    return decorate
+
+
+def spliced(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for a part of one kernel, which becomes its text before anything is compiled."""
+    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always", **options)
     return decorate
 
 

@@ -27,13 +27,13 @@ from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
 from dln.circuit._cone import without_dead
 from dln.learning._assemble import Training, assemble
+from dln.learning._compiling import are_compiled
 from dln.learning._goal import Sample
 from dln.learning._inputs import bin_inputs
 from dln.learning._learn import Fit, Learned, Setting
 from dln.learning._losses import Loss
 from dln.learning._student import Recipe
 from dln.learning._task import Budget, Clock
-from dln.network import _kernels as kernels
 from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.network._loop import Callback
 from dln.network._networks import Outcome, train_networks
@@ -257,7 +257,7 @@ class DLNRegressor(CircuitRegressor):
         )
         # All that follows is quick, but a signal now must not throw away what was learned.
         with Progress(self.verbose) as progress, signals_call(clock.stop):
-            if self.n_networks and not kernels.are_compiled():
+            if not are_compiled(networks=self.n_networks > 0):
                 progress.say_compiling()
             learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
             progress.end(cut_short=clock.was_asked or bool(clock.cut))

@@ -8,12 +8,12 @@ judged exactly, the weights of all rules refitted.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dln._compile import compiled
+from dln._compile import compiled, inner, is_compiled, spliced
 from dln.learning._expression import (
     AND,
     OR,
@@ -36,10 +36,21 @@ _OTHER: Final = 1
 _WITH_AND: Final = 2
 _WITH_OR: Final = 3
 _WITHOUT: Final = 4
+#: Whole numbers that say what a change is: its kind, the part that it is made at, its test.
+_FIELDS: Final = 5
+#: What is known of a part.
+_FIRES: Final = 0
+_NEVER: Final = 1
+_ALWAYS: Final = 2
 #: Two proposals whose gains differ by less than this share are taken for the same function in other words.
 _SAME_GAIN: Final = 1e-9
 #: Rows whose products are added in single precision before they join the sum in double: twice as quick.
 CHUNK: Final = 64
+
+_OPTIONS: Final[Any] = {"nogil": True, "error_model": "numpy"}
+# What has one caller is spliced into it: the kernel takes 4.5 s to compile, and 5.3 s where it calls them.
+_spliced: Any = spliced(**_OPTIONS)
+_inner: Any = inner(**_OPTIONS)
 
 Ints8 = npt.NDArray[np.int8]
 Ints32 = npt.NDArray[np.int32]
@@ -60,85 +71,78 @@ class Effort(NamedTuple):
     judged: int
 
 
-@compiled(nogil=True, error_model="numpy")
-def _joined(gate: int, a: Bools, b: Bools, out: Bools) -> None:
-    for i in range(a.size):
-        if gate == AND:
-            out[i] = a[i] & b[i]
-        elif gate == OR:
-            out[i] = a[i] | b[i]
-        else:
-            out[i] = a[i] ^ b[i]
+def are_compiled() -> bool:
+    """Whether this process or an earlier one has compiled the search."""
+    return is_compiled(_best_change)
 
 
-@compiled(nogil=True, error_model="numpy")
-def _signals(gates: Ints8, children: Ints32, leaves: Bools) -> tuple[Bools, Bools, Bools]:
-    """Return ``(n_parts, n)`` each: where parts fire, and where the rule would if a part never, or always, did."""
+@_spliced
+def _signals(gates: Ints8, children: Ints32, leaves: Bools, parts: Bools) -> None:
+    """Write ``(3, n_parts, n)``: where parts fire, and where the rule would if a part never, or always, did."""
     n_parts, n = gates.size, leaves.shape[1]
-    fires = np.empty((n_parts, n), np.bool_)
-    never, always = np.empty((n_parts, n), np.bool_), np.empty((n_parts, n), np.bool_)
     for p in range(n_parts - 1, -1, -1):  # parts come before what they are made of
-        if gates[p] < 0:
-            fires[p] = leaves[children[p, 0]]
-        else:
-            _joined(gates[p], fires[children[p, 0]], fires[children[p, 1]], fires[p])
-    never[0], always[0] = False, True
+        gate, a, b = gates[p], children[p, 0], children[p, 1]
+        for i in range(n):
+            if gate < 0:
+                parts[_FIRES, p, i] = leaves[a, i]
+            elif gate == AND:
+                parts[_FIRES, p, i] = parts[_FIRES, a, i] & parts[_FIRES, b, i]
+            elif gate == OR:
+                parts[_FIRES, p, i] = parts[_FIRES, a, i] | parts[_FIRES, b, i]
+            else:
+                parts[_FIRES, p, i] = parts[_FIRES, a, i] ^ parts[_FIRES, b, i]
+    for i in range(n):
+        parts[_NEVER, 0, i], parts[_ALWAYS, 0, i] = False, True
     for p in range(n_parts):
-        if gates[p] < 0:
-            continue
-        for side in range(2):
-            child, neighbour = children[p, side], fires[children[p, 1 - side]]
+        gate = gates[p]
+        for side in range(0 if gate < 0 else 2):
+            child, neighbour = children[p, side], children[p, 1 - side]
             for i in range(n):
-                if gates[p] == AND:
-                    if_never, if_always = False, neighbour[i]
-                elif gates[p] == OR:
-                    if_never, if_always = neighbour[i], True
+                fires, never, always = parts[_FIRES, neighbour, i], parts[_NEVER, p, i], parts[_ALWAYS, p, i]
+                if gate == AND:
+                    if_never, if_always = False, fires
+                elif gate == OR:
+                    if_never, if_always = fires, True
                 else:
-                    if_never, if_always = neighbour[i], not neighbour[i]
-                never[child, i] = always[p, i] if if_never else never[p, i]
-                always[child, i] = always[p, i] if if_always else never[p, i]
-    return fires, never, always
+                    if_never, if_always = fires, not fires
+                parts[_NEVER, child, i] = always if if_never else never
+                parts[_ALWAYS, child, i] = always if if_always else never
 
 
-@compiled(nogil=True, error_model="numpy")
-def _tested(
-    bins: npt.NDArray[np.uint8], k: int, place: int, negated: int, base: Bools, change: Ints8, out: Bools
-) -> None:
-    """Write where a rule fires that is ``base + change · test``."""
-    for i in range(base.size):
-        test = (bins[i, k] > place) != (negated == 1)
-        out[i] = base[i] + change[i] * test == 1
-
-
-@compiled(nogil=True, error_model="numpy")
-def _at_place(kind: int, fires: Bools, never: Bools, always: Bools, base: Bools, change: Ints8) -> None:
+@_inner
+def _at_place(kind: int, p: int, parts: Bools, base: Bools, change: Ints8) -> None:
     """Write base and change of a rule with a test at some part: alone there, or joined with what stands there."""
-    for i in range(fires.size):
-        by = np.int8(always[i]) - np.int8(never[i])
-        if kind == _WITH_AND:
-            base[i], change[i] = never[i], by * fires[i]
+    for i in range(base.size):
+        fires, never, always = parts[_FIRES, p, i], parts[_NEVER, p, i], parts[_ALWAYS, p, i]
+        by = np.int8(always) - np.int8(never)
+        if kind == _ANEW:
+            base[i], change[i] = False, 1
+        elif kind == _WITH_AND:
+            base[i], change[i] = never, by * fires
         elif kind == _WITH_OR:
-            base[i], change[i] = (always[i] if fires[i] else never[i]), by * (not fires[i])
+            base[i], change[i] = (always if fires else never), by * (not fires)
         else:
-            base[i], change[i] = never[i], by
+            base[i], change[i] = never, by
 
 
-@compiled(nogil=True, error_model="numpy")
+@_spliced
 def _exact_gain(
     fires: Bools,
     weight: Floats,
-    pulls: Floats,
+    residual: Floats,
     whole: float,
     penalty: float,
     weighted: Floats32,
     inverse: Floats,
     rows: Ints32,
+    chunk: Floats32,
     across: Floats,
+    explained: Floats,
 ) -> float:
     """Return by how much a rule would lower the loss beside others, all weights refitted.
 
-    `pulls` are the weighted residuals, which add up to zero, as the columns of `weighted` do: the smaller side of the
-    rows tells as much as the other. `rows` and `across` are room to work in.
+    The weighted residuals add up to zero, as the columns of `weighted` do: the smaller side of the rows tells as much
+    as the other. The last four arguments are room to work in.
     """
     n, n_rules = weighted.shape
     n_fires = 0
@@ -150,14 +154,15 @@ def _exact_gain(
         rows[count] = i
         count += fires[i] == side
     mass = pull = 0.0
-    across[:] = 0.0
-    chunk = np.empty(n_rules, np.float32)
+    for r in range(n_rules):
+        across[r] = explained[r] = 0.0
     for first in range(0, count, CHUNK):
-        chunk[:] = 0.0
+        for r in range(n_rules):
+            chunk[r] = 0.0
         for k in range(first, min(first + CHUNK, count)):
             i = rows[k]
             mass += weight[i]
-            pull += pulls[i]
+            pull += weight[i] * residual[i]
             for r in range(n_rules):
                 chunk[r] += weighted[i, r]
         for r in range(n_rules):
@@ -165,7 +170,6 @@ def _exact_gain(
     if mass <= 0.5 or mass >= whole - 0.5:  # noqa: PLR2004 (half a row: its products are rounding errors)
         return 0.0
     own = mass * (1.0 - mass / whole)
-    explained = np.zeros(n_rules)
     for r in range(n_rules):
         for q in range(n_rules):
             explained[q] += inverse[r, q] * across[r]
@@ -175,7 +179,7 @@ def _exact_gain(
     return pull * pull / max(given, DEPENDENT * own)
 
 
-@compiled(nogil=True, error_model="numpy")
+@compiled(**_OPTIONS)
 def _best_change(
     gates: Ints8,
     children: Ints32,
@@ -195,18 +199,23 @@ def _best_change(
     per_place: int,
     n_judged: int,
     only_longer: bool,  # noqa: FBT001 (numba's arguments go by position)
-) -> tuple[float, float, Ints32]:
-    """Return the rule's own gain, the best change's, both less the price of their tests, and what the change is.
+    best_change: Ints32,
+) -> tuple[float, float]:
+    """Write the best change; return the rule's own gain and the change's, both less the price of their tests.
 
     `children` holds the two parts of a join, or the row of `leaves` of a test; the change is its kind, the part that it
     is made at, and the input, the cut-off's place and the sense of its test.
+
+    Arrays are never cut, copied or filled at once: see `scan`.
     """
-    n_parts, n = gates.size, leaves.shape[1]
-    length = leaves.shape[0]
-    fires, never, always = _signals(gates, children, leaves)
-    base, change = np.empty(n, np.bool_), np.empty(n, np.int8)
+    n_parts, (length, n) = gates.size, leaves.shape
+    parts = np.empty((3, n_parts, n), np.bool_)
+    base, change, rule = np.empty(n, np.bool_), np.empty(n, np.int8), np.empty(n, np.bool_)
     found, gains = np.empty((per_place, 3), np.int32), np.empty(per_place)
     proposals, worth = np.empty((n_judged, 5), np.int32), np.empty(n_judged)
+    rows, chunk = np.empty(n + 1, np.int32), np.empty(inverse.shape[0], np.float32)
+    across, explained = np.empty(inverse.shape[0]), np.empty(inverse.shape[0])
+    _signals(gates, children, leaves, parts)
     n_proposals = 0
     for p in range(-1, n_parts):
         for kind in range(_WITHOUT):
@@ -218,11 +227,10 @@ def _best_change(
                 skip = kind == _ANEW or length >= longest
             if skip:
                 continue
-            _at_place(kind, fires[max(p, 0)], never[max(p, 0)], always[max(p, 0)], base, change)
-            if p < 0:
-                base[:], change[:] = False, 1
+            _at_place(kind, max(p, 0), parts, base, change)
             n_tests = 1 if kind == _ANEW else length + (kind != _OTHER)
-            gains[:] = 0.0
+            for c in range(per_place):
+                gains[c] = 0.0
             count = scan(bins, n_bins, inputs, base, change, weight, residual, whole, penalty, least, found, gains)
             for c in range(count):
                 value = gains[c] - price * n_tests
@@ -237,42 +245,54 @@ def _best_change(
                 n_proposals = min(n_proposals + 1, n_judged)
                 for k in range(n_proposals - 1, place, -1):
                     worth[k] = worth[k - 1]
-                    proposals[k] = proposals[k - 1]
+                    for f in range(_FIELDS):
+                        proposals[k, f] = proposals[k - 1, f]
                 worth[place] = value
                 proposals[place, 0], proposals[place, 1] = kind, max(p, 0)
-                proposals[place, 2:] = found[c]
-    best, best_change = -np.inf, np.full(5, -1, np.int32)
-    rule, rows, across = np.empty(n, np.bool_), np.empty(n + 1, np.int32), np.empty(inverse.shape[0])
-    pulls = weight * residual
-    for k in range(n_proposals):
-        kind, p, q, place, negated = proposals[k]
-        if kind == _ANEW:
-            base[:], change[:] = False, 1
-        else:
-            _at_place(kind, fires[p], never[p], always[p], base, change)
-        _tested(bins, q, place, negated, base, change, rule)
-        n_tests = 1 if kind == _ANEW else length + (kind != _OTHER)
-        gain = _exact_gain(rule, weight, pulls, whole, penalty, weighted, inverse, rows, across) - price * n_tests
-        if gain > best:
-            best, best_change = gain, proposals[k].copy()
-    for p in range(0 if only_longer else n_parts):
-        if gates[p] < 0:
-            continue
-        for side in range(2):
-            # The neighbour takes the place of their join.
-            dropped, kept = children[p, side], fires[children[p, 1 - side]]
+                for f in range(3):
+                    proposals[place, 2 + f] = found[c, f]
+    own, best = 0.0, -np.inf
+    for f in range(_FIELDS):
+        best_change[f] = -1
+    n_removals = 0 if only_longer else 2 * n_parts
+    for k in range(n_proposals + n_removals + 1):  # the last is the rule as it is
+        removal = k - n_proposals
+        p, n_tests, dropped = 0, length, 0
+        if removal < 0:
+            kind, p = proposals[k, 0], proposals[k, 1]
+            q, place, is_negated = proposals[k, 2], proposals[k, 3], proposals[k, 4] == 1
+            _at_place(np.int64(kind), np.int64(p), parts, base, change)  # for one type of numbers
             for i in range(n):
-                rule[i] = always[p, i] if kept[i] else never[p, i]
+                test = (bins[i, q] > place) != is_negated
+                rule[i] = base[i] + change[i] * test == 1
+            n_tests = 1 if kind == _ANEW else length + (kind != _OTHER)
+        elif removal < n_removals:
+            p, side = removal // 2, removal % 2
+            if gates[p] < 0:
+                continue
+            # The neighbour takes the place of their join.
+            dropped, kept = children[p, side], children[p, 1 - side]
+            for i in range(n):
+                rule[i] = parts[_ALWAYS, p, i] if parts[_FIRES, kept, i] else parts[_NEVER, p, i]
             n_tests = length - _n_tests(gates, dropped)
-            gain = _exact_gain(rule, weight, pulls, whole, penalty, weighted, inverse, rows, across) - price * n_tests
-            if gain > best:
-                best = gain
+        else:
+            for i in range(n):
+                rule[i] = parts[_FIRES, 0, i]
+        gain = _exact_gain(rule, weight, residual, whole, penalty, weighted, inverse, rows, chunk, across, explained)
+        gain -= price * n_tests
+        if removal == n_removals:
+            own = gain
+        elif gain > best:
+            best = gain
+            if removal < 0:
+                for f in range(_FIELDS):
+                    best_change[f] = proposals[k, f]
+            else:
                 best_change[0], best_change[1] = _WITHOUT, dropped
-    own = _exact_gain(fires[0], weight, pulls, whole, penalty, weighted, inverse, rows, across) - price * length
-    return own, best, best_change
+    return own, best
 
 
-@compiled(nogil=True, error_model="numpy")
+@_spliced
 def _n_tests(gates: Ints8, p: int) -> int:
     """Return how many tests a part has. Its parts follow it, all before the next part beside it."""
     n_open, n_tests = 1, 0
@@ -327,7 +347,8 @@ def best_change(
     """Return what rule j gains and the best change of it up to a length, both less the price of their tests."""
     task, expression = rules.task, rules.expressions[j]
     form, scanner = _form(expression), task.scanner
-    own, gain, found = _best_change(
+    found = np.empty(_FIELDS, np.int32)
+    own, gain = _best_change(
         form.gates,
         form.children,
         np.array([task.signals(test) for test in form.tests]),
@@ -339,12 +360,13 @@ def best_change(
         task.total_weight,
         task.penalty,
         scanner.least,
-        rules.weighted,
+        np.ascontiguousarray(rules.weighted),  # columns were taken away: of another layout, it would be compiled twice
         rest.inverse,
         price,
         longest,
         *effort,
         only_longer,
+        found,
     )
     kind, p, k, place, negated = found.tolist()
     if kind < 0:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dln.learning._compiling import Compiling
 from dln.learning._expression import Expression, Signals, renumbered
 from dln.learning._goal import Y_ALONE, Distillation, Goal, Sample
 from dln.learning._inputs import Floats, Inputs
@@ -138,7 +139,10 @@ class Fit:
         recipe, seed = self.setting.recipe, self.setting.seed
         sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
         distillation = self._distil(sample, pool)
-        choice = self._choose(distillation, pool)
+        with Compiling(self.progress.stage, networks=recipe.n_networks > 0) as compiling:
+            compiling.wait("search")
+            choice = self._choose(distillation, pool)
+            compiling.wait("networks")
         task = distillation.task(choice.goal)
         outcome = self.train(_network_task(task, recipe, [seed, 30]), self.clock.stage("networks", 0.5))
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)

@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from dln._compile import compiled, inlined, is_compiled
+from dln._compile import compiled, inlined, inner, is_compiled, spliced
 from dln.network import _lanes
 from dln.network import _layout as layout
 from dln.network._lanes import (
@@ -93,15 +92,13 @@ _EPSILON: Final = 1e-8
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
 # Python's caller holds the arrays meanwhile: nothing counts who refers to them.
-_options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False}
 # Numba optimises every function by itself and again inside each that calls it. To compile quickly, what Python calls
 # (it is kept on disk) calls what only kernels call, no deeper than once or twice, and that has no arrays as arguments.
-_jit: Any = compiled(**_options)
-_uncalled: Any = {**_options, "no_cpython_wrapper": True}  # by Python
-_inner: Any = njit(**_uncalled)
-_inline: Any = inlined(**_uncalled)
-# Copied by Numba into the function that calls it, before anything is compiled.
-_spliced: Any = njit(inline="always", **_options)
+_jit: Any = compiled(**_options, no_cfunc_wrapper=True)
+_inner: Any = inner(**_options)
+_inline: Any = inlined(**_options)
+_spliced: Any = spliced(**_options)
 
 
 class Settings(NamedTuple):
