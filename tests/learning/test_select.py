@@ -79,3 +79,11 @@ def test_equal_and_opposite_rules_count_once():
         0,
         5,
     ]
+
+
+def test_a_rule_costs_conditions_and_where_rules_are_few_itself_too():
+    """Six conditions are six times as dear as one, but not where the rules run out before the conditions do."""
+    lengths = np.array([1, 6])
+    assert (Budget(100, 6, 100).cost(lengths) == lengths).all()
+    one, six = Budget(100, 6, 10).cost(lengths)
+    assert six / one < 2

