@@ -40,7 +40,7 @@ class Budget:
         return self if self.conditions <= LARGE else self.resized(PAGE)
 
     def cost(self, lengths: npt.NDArray[np.int64]) -> Floats:
-        """Return what rules of some lengths take of the budget: of its conditions, and of its rules where those are few.
+        """Return what rules of some lengths take of the budget: of its conditions, and of its rules if those are few.
 
         By conditions alone, 16 rules were short ones that had to grow later: airfoil +0.001 of R² with this, concrete
         +0.006, electrical +0.010 (one split each).
