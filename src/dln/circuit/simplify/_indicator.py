@@ -39,7 +39,7 @@ def indicator_terms(graph: RewritableGraph, axis: Axis, on: int, off: int) -> li
 def _fewest_changes(asked: Sequence[int | None], missing: int | None) -> tuple[int, list[int]]:
     """Return the value of the lowest block, and the cut-offs at which the value changes, as few as can be.
 
-    >>> _fewest_changes([None, 1, None, 0], None), _fewest_changes([None, 1, 0], 0)
+    >>> _fewest_changes([None, 1, None, 0], None), _fewest_changes([0, 1, 0], 0)
     ((1, [2]), (0, [0, 1]))
     """
     # Where nothing is asked of the lowest block, it may have the first value that is asked for, or that of missing.
