@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from dln.circuit._circuit import Circuit
 from dln.circuit._gates import GATES
 
 
+@cache  # asked for every gate, whenever a circuit is measured or prepared for prediction
 def reads(kind: int) -> tuple[bool, bool]:
     """Return whether a gate depends on its first and on its second input.
 
@@ -32,7 +34,10 @@ def cone(circuit: Circuit, nodes: Iterable[int]) -> list[int]:
         if node in needed:
             gate = circuit.gates[node - n_literals]
             uses_a, uses_b = reads(gate.kind)
-            needed.update([gate.a] * uses_a + [gate.b] * uses_b)
+            if uses_a:
+                needed.add(gate.a)
+            if uses_b:
+                needed.add(gate.b)
     return sorted(needed)
 
 
