@@ -32,8 +32,8 @@ from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
 
 from dln import DLNRegressor
 from dln._saving import training_facts
-from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule, on_grid
-from dln.circuit._cone import without_dead
+from dln.circuit._circuit import Above, Circuit, Column
+from dln.circuit._graph import Graph
 from dln.circuit._operations import circuit_cost
 from dln.export.runners._engines import c_compiler, node
 from dln.export.runners._verilog import synthesise
@@ -70,17 +70,16 @@ int main(void) {
 def circuit_of_a_hundred_conditions(seed: int = 0) -> Circuit:
     """Return rules of four conditions each, over ten cut-offs of every column."""
     rng = np.random.default_rng(seed)
-    literals = [Above(j, cut) for j in range(N_COLUMNS) for cut in np.linspace(0.05, 0.95, 10).round(2).tolist()]
-    gates: list[Gate] = []
-    rules: list[Rule] = []
+    graph = Graph()
+    cuts = np.linspace(0.05, 0.95, 10).round(2).tolist()
+    literals = [graph.literal(Above(j, cut)) for j in range(N_COLUMNS) for cut in cuts]
+    rules = []
     for _ in range(N_RULES):
-        node_number, *others = rng.choice(len(literals), N_CONDITIONS, replace=False).tolist()
+        edge, *others = (literals[i] for i in rng.choice(len(literals), N_CONDITIONS, replace=False))
         for other in others:
-            gates.append(Gate(int(rng.choice([1, 2, 4, 7, 11, 13])), node_number, other))
-            node_number = len(literals) + len(gates) - 1
-        rules.append(Rule(node_number, on_grid(float(rng.normal()), 3)))
-    columns = tuple(Column(f"x{j}") for j in range(N_COLUMNS))
-    return without_dead(Circuit(columns, tuple(literals), tuple(gates), tuple(rules), on_grid(14.4, 3), 3))
+            edge = graph.gate(int(rng.choice([1, 2, 4, 7, 11, 13])), edge, other)
+        rules.append((edge, float(rng.normal())))
+    return graph.circuit(tuple(Column(f"x{j}") for j in range(N_COLUMNS)), 14.4, rules, decimals=3)
 
 
 def model_of(circuit: Circuit) -> DLNRegressor:

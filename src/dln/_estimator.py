@@ -25,7 +25,6 @@ from dln._saving import from_saved, without_unused_categories
 from dln._version import __version__
 from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
-from dln.circuit._cone import without_dead
 from dln.learning._assemble import Training, assemble
 from dln.learning._compiling import are_compiled
 from dln.learning._goal import Sample
@@ -353,7 +352,7 @@ class DLNRegressor(CircuitRegressor):
         """Become the model that was learned."""
         training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
         circuits = assemble([(p.expressions, p.intercept, p.weights) for p in learned.points], training)
-        circuits = [readable(without_dead(circuit)) for circuit in circuits]
+        circuits = [readable(circuit) for circuit in circuits]
         some = rows.distinct.sample(MAX_ROWS)
         values = [column[some.index] for column in rows.values]
         explained = {} if learned.validation is None else dict(learned.validation.explained)

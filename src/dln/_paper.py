@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from dln._atomic import AnyPath
 from dln._errors import FitInterruptedWarning, TimeLimitWarning
-from dln._regressor import MAX_GATES_TO_MINIMISE, CircuitRegressor, Rows, layer_sizes
+from dln._regressor import CircuitRegressor, Rows, layer_sizes
 from dln._saving import without_unused_categories
 from dln._version import __version__
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
@@ -348,7 +348,7 @@ class PaperDLNRegressor(CircuitRegressor):
             elif task.n_validation and len(some.index) == len(rows.distinct.index):
                 judged = seen.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
             circuit = self._refitted(circuit, seen, judged, rows.target)
-        circuit = simplify(circuit, thorough=len(circuit.gates) <= MAX_GATES_TO_MINIMISE)
+        circuit = simplify(circuit)
         points = _points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
         points = [

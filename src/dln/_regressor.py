@@ -29,9 +29,6 @@ from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
-#: Circuits of more gates are simplified gate by gate only: minimising their tables would take longer than training.
-MAX_GATES_TO_MINIMISE = 400
-
 
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 
 import dln.circuit.simplify
-import dln.circuit.simplify._bdd
 import dln.circuit.simplify._proof
 from circuits import circuits, every_case, layered_circuit
 from dln.circuit._circuit import LARGEST_SUM, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.circuit._gates import A_AND_NOT_B, A_OR_NOT_B, AND, NAND, NOR, NOT_A, NOT_A_AND_B, OR, TRUE, XNOR, XOR, B
+from dln.circuit._graph import Graph
 from dln.circuit._operations import circuit_cost
 from dln.circuit.simplify import simplify
 from dln.circuit.simplify._proof import same_meaning
@@ -157,7 +157,7 @@ def test_sums_that_would_not_be_exact_any_more_are_left_alone():
 
 
 def test_a_rule_without_proof_stays_and_is_logged(monkeypatch, caplog):
-    """When no proof is found the rule keeps its gates, and the log says so."""
+    """When no proof is found the circuit stays as it was, and the log says so."""
     monkeypatch.setattr(dln.circuit.simplify, "same_meaning", lambda *_: False)
     circuit = one_rule([X], [Above(0, 2.0), Above(0, 3.0)], [Gate(AND, 0, 1)])
     with caplog.at_level(logging.WARNING, "dln"):
@@ -166,41 +166,48 @@ def test_a_rule_without_proof_stays_and_is_logged(monkeypatch, caplog):
     assert "no proof for 1 of 1 rules" in caplog.text
 
 
-@given(circuits())
-def test_rules_without_proof_keep_their_meaning(circuit):
-    """Proved and unproved rules in one circuit: every second rule is put back, predictions stay."""
-    real = dln.circuit.simplify.same_meaning
-    verdicts = iter(range(10**6))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dln.circuit.simplify, "same_meaning", lambda *args: next(verdicts) % 2 == 0 and real(*args))
-        assert_same(circuit, simplify(circuit))
-
-
 @given(circuits(max_rules=3))
-def test_the_two_proofs_agree_with_evaluation(circuit):
-    """Tables and decision diagrams give the same verdict, and it is the truth."""
-    nodes = circuit.node_values(every_case(circuit))
+def test_the_proof_agrees_with_evaluation(circuit):
+    """A rule is proved equal to exactly the gates, literals, complements and constants that it is equal to."""
+    values = circuit.node_values(every_case(circuit))
+    graph = Graph()
+    others = dict(zip(graph.add(circuit, range(len(values))), values, strict=True))
     for rule in circuit.rules:
-        for place in range(-2, 2 * len(nodes)):
-            other = nodes[place >> 1] ^ bool(place & 1) if place >= 0 else np.full(len(nodes[0]), place == -2)
-            equal = np.array_equal(nodes[rule.node], other)
-            assert same_meaning(circuit, rule.node, circuit, place) == equal
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(dln.circuit.simplify._proof, "MAX_COMBINATIONS", 0)
-                assert same_meaning(circuit, rule.node, circuit, place) == equal
+        for edge, fires in {0: np.zeros_like(values[0]), **others}.items():
+            assert same_meaning(circuit, rule.node, graph, edge) == np.array_equal(values[rule.node], fires)
+            assert same_meaning(circuit, rule.node, graph, edge ^ 1) == np.array_equal(values[rule.node], ~fires)
 
 
-def test_a_diagram_that_grows_too_large_is_no_proof(monkeypatch):
-    """The limit on diagrams ends in "not proved", never in an error."""
-    monkeypatch.setattr(dln.circuit.simplify._proof, "MAX_COMBINATIONS", 0)
-    monkeypatch.setattr(dln.circuit.simplify._bdd, "MAX_NODES", 3)
-    circuit = one_rule([X, Column("y")], [Above(0, 2.0), Above(1, 3.0)], [Gate(XOR, 0, 1)])
-    assert not same_meaning(circuit, 2, circuit, 4)
+@given(circuits(max_columns=6, max_gates=30))
+def test_what_is_too_large_to_prove_stays_and_the_rest_is_simplified(circuit):
+    """Beside rules that are kept as they are, others are simplified: same predictions, no more cost."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dln.circuit.simplify._proof, "MAX_LITERALS", 2)
+        simple = simplify(circuit)
+    assert_same(circuit, simple)
+    assert circuit_cost(simple).total <= circuit_cost(circuit).total
 
 
-def test_rules_of_many_columns_are_simplified_by_parts():
-    """Above the limit of a truth table, cuts find the redundancy and a diagram proves it."""
+def test_one_rule_too_large_to_prove_does_not_keep_the_others():
+    """The limit is one for each rule, not for the circuit."""
     n = 24
+    columns = (*(Column(f"x{i}") for i in range(n)), Column("y"))
+    literals = (*(Above(i, 0.0) for i in range(n)), Above(n, 2.0), Above(n, 3.0))
+    gates = [Gate(XOR, 0, 1)]
+    for i in range(2, n):
+        gates.append(Gate(AND if i % 2 else OR, len(literals) + len(gates) - 1, i))
+    wide = len(literals) + len(gates) - 1
+    gates.append(Gate(AND, n, n + 1))
+    circuit = Circuit(columns, literals, tuple(gates), (Rule(wide, 2.0), Rule(wide + 1, 1.0)), 0.0, 0)
+    simple = simplify(circuit)
+    assert [len(simple.gates), len(simple.literals)] == [n - 1, n + 1]
+    assert repr(simple).endswith("1 · [y > 3]")
+    assert_same(circuit, simple)
+
+
+def test_rules_too_large_for_a_table_are_simplified_gate_by_gate():
+    """Above the limit of a truth table, what the laws of logic show is simplified all the same, and proved."""
+    n = 20
     columns = [Column(f"x{i}") for i in range(n)]
     gates = [Gate(XOR, 0, 1)]
     for i in range(2, n):

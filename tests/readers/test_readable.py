@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
-from dln.circuit._cone import without_dead
 from dln.circuit._gates import AND
 from dln.readers._draw import Picture
 from dln.readers._frontier import Frontier, Point
@@ -33,7 +32,7 @@ class Insurance(ReadableModel, RegressorMixin, BaseEstimator):
         points = []
         for size, kept in ((1, [2]), (2, [1, 2])):
             rules = tuple(self.circuit_.rules[i] for i in kept)
-            smaller = without_dead(replace(self.circuit_, rules=rules, intercept=float(np.mean(y).round())))
+            smaller = replace(self.circuit_, rules=rules, intercept=float(np.mean(y).round())).simplify()
             points.append(Point(size, size, size, size / 10, smaller, tuple(self.support_[i] for i in kept)))
         self._frontier = Frontier((*points, Point(10, 4, 3, 0.9, self.circuit_, tuple(self.support_))))
         return self

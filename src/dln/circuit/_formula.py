@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from operator import and_, or_, xor
 from typing import TypeAlias
 
+from dln.circuit import _gates as gates
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
 from dln.circuit._gates import GATES
 
@@ -107,18 +108,19 @@ def _inputs(circuit: Circuit, node: int) -> tuple[int, int]:
 
 
 def _gate(kind: int, a: Formula, b: Formula) -> Formula:
-    t00, t01, t10, t11 = GATES[kind].truth
-    match t00 + t01 + t10 + t11:
-        case 0 | 4:
-            return bool(t00)
-        case 1:
-            return all_of([a if t10 | t11 else negate(a), b if t01 | t11 else negate(b)])
-        case 3:
-            return any_of([a if t10 & t11 else negate(a), b if t01 & t11 else negate(b)])
-    if t00 == t11:
-        return odd_of([a, b], even=bool(t00))
-    chosen = a if t00 == t01 else b
-    return negate(chosen) if t00 else chosen
+    join, not_a, not_b = GATES[kind].form
+    if join == gates.XOR:
+        return odd_of([a, b], even=not_a)
+    a, b = negate(a) if not_a else a, negate(b) if not_b else b
+    match join:
+        case gates.AND:
+            return all_of([a, b])
+        case gates.OR:
+            return any_of([a, b])
+        case gates.A | gates.B:
+            return a if join == gates.A else b
+        case _:
+            return join == gates.TRUE
 
 
 def negate(said: Formula) -> Formula:

@@ -10,7 +10,7 @@ On real numbers in [0, 1] every gate is the polynomial ``c0 + c1*a + c2*b + c3*a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,23 @@ import numpy.typing as npt
 _XOR_COST: Final = 3
 
 
+FALSE, AND, A_AND_NOT_B, A, NOT_A_AND_B, B, XOR, OR = range(8)
+NOR, XNOR, NOT_B, A_OR_NOT_B, NOT_A, NOT_A_OR_B, NAND, TRUE = range(8, 16)
+
+
+class Form(NamedTuple):
+    """A gate told as one of FALSE, TRUE, A, B, AND, OR and XOR, of inputs that may be negated."""
+
+    join: int
+    not_a: bool = False
+    not_b: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class GateKind:
     """One of the sixteen two-input Boolean functions.
+
+    Its `form` has the negations at the inputs: NOR is the AND of both negated, XNOR the XOR of ``not a`` and b.
 
     >>> GATES[1].name, GATES[1].truth, GATES[1].coefficients
     ('AND', (0, 0, 0, 1), (0, 0, 0, 1))
@@ -30,8 +44,8 @@ class GateKind:
 
     index: int
     name: str
-    symbol: str
     cost: int
+    form: Form
 
     @property
     def truth(self) -> tuple[int, int, int, int]:
@@ -47,26 +61,23 @@ class GateKind:
 
 
 GATES: Final[tuple[GateKind, ...]] = (
-    GateKind(0, "FALSE", "0", 0),
-    GateKind(1, "AND", "∧", 1),
-    GateKind(2, "A AND NOT B", "∧¬", 1),
-    GateKind(3, "A", "a", 0),
-    GateKind(4, "NOT A AND B", "¬∧", 1),
-    GateKind(5, "B", "b", 0),
-    GateKind(6, "XOR", "⊕", _XOR_COST),
-    GateKind(7, "OR", "∨", 1),
-    GateKind(8, "NOR", "⊽", 1),
-    GateKind(9, "XNOR", "⊙", _XOR_COST),
-    GateKind(10, "NOT B", "¬b", 0),
-    GateKind(11, "A OR NOT B", "∨¬", 1),
-    GateKind(12, "NOT A", "¬a", 0),
-    GateKind(13, "NOT A OR B", "¬∨", 1),
-    GateKind(14, "NAND", "⊼", 1),
-    GateKind(15, "TRUE", "1", 0),
+    GateKind(FALSE, "FALSE", 0, Form(FALSE)),
+    GateKind(AND, "AND", 1, Form(AND)),
+    GateKind(A_AND_NOT_B, "A AND NOT B", 1, Form(AND, not_b=True)),
+    GateKind(A, "A", 0, Form(A)),
+    GateKind(NOT_A_AND_B, "NOT A AND B", 1, Form(AND, not_a=True)),
+    GateKind(B, "B", 0, Form(B)),
+    GateKind(XOR, "XOR", _XOR_COST, Form(XOR)),
+    GateKind(OR, "OR", 1, Form(OR)),
+    GateKind(NOR, "NOR", 1, Form(AND, not_a=True, not_b=True)),
+    GateKind(XNOR, "XNOR", _XOR_COST, Form(XOR, not_a=True)),
+    GateKind(NOT_B, "NOT B", 0, Form(B, not_b=True)),
+    GateKind(A_OR_NOT_B, "A OR NOT B", 1, Form(OR, not_b=True)),
+    GateKind(NOT_A, "NOT A", 0, Form(A, not_a=True)),
+    GateKind(NOT_A_OR_B, "NOT A OR B", 1, Form(OR, not_a=True)),
+    GateKind(NAND, "NAND", 1, Form(OR, not_a=True, not_b=True)),
+    GateKind(TRUE, "TRUE", 0, Form(TRUE)),
 )
-
-FALSE, AND, A_AND_NOT_B, A, NOT_A_AND_B, B, XOR, OR = range(8)
-NOR, XNOR, NOT_B, A_OR_NOT_B, NOT_A, NOT_A_OR_B, NAND, TRUE = range(8, 16)
 
 #: ``(16, 4) float32``: row k holds the polynomial coefficients of gate k.
 COEFFICIENTS: Final[npt.NDArray[np.float32]] = np.array([g.coefficients for g in GATES], dtype=np.float32)
@@ -83,15 +94,6 @@ def complement(index: int) -> int:
     (True, True)
     """
     return index ^ 15
-
-
-def swap_inputs(index: int) -> int:
-    """Return the gate g with ``g(b, a) == gate(a, b)``.
-
-    >>> swap_inputs(A_AND_NOT_B) == NOT_A_AND_B, swap_inputs(XOR) == XOR
-    (True, True)
-    """
-    return (index & 0b1001) | (index & 0b0100) >> 1 | (index & 0b0010) << 1
 
 
 def negate_a(index: int) -> int:

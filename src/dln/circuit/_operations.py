@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from dln.circuit._circuit import Above, Circuit, IsIn
-from dln.circuit._cone import live_nodes
+from dln.circuit._cone import cone
 from dln.circuit._gates import GATES
 
 GATE: Final = 1
@@ -155,10 +155,10 @@ def circuit_cost(circuit: Circuit, reading: Reading = "paper") -> CircuitCost:
     rules       140  1 × 140 (select and add, float16)
     total       327  logic operations, reading 'select'
     """
-    used = live_nodes(circuit)
     n_literals = len(circuit.literals)
-    tests = {literal for i, literal in enumerate(circuit.literals) if used[i]}
-    prices = [GATES[gate.kind].cost for i, gate in enumerate(circuit.gates) if used[n_literals + i]]
+    used = cone(circuit, (rule.node for rule in circuit.rules))
+    tests = {circuit.literals[node] for node in used if node < n_literals}
+    prices = [GATES[circuit.gates[node - n_literals].kind].cost for node in used if node >= n_literals]
     sets = [test for test in tests if isinstance(test, IsIn)]
     return CircuitCost(
         n_thresholds=sum(isinstance(test, Above) for test in tests),

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from dln.circuit._builder import CircuitBuilder, Signal, add_circuit
-from dln.circuit._circuit import Circuit, Column, Gate, Literal
-from dln.circuit._gates import GATES
+from dln.circuit._circuit import Circuit, Column, Literal
+from dln.circuit._gates import AND, GATES, XOR
+from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.circuit._words import name_text, node_text, weight_text
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
@@ -119,7 +119,7 @@ class Form:
 def lower(circuit: Circuit, target: str = "prediction") -> Form:
     """Return the form of a circuit.
 
-    >>> from dln.circuit._circuit import Above, IsIn, Rule
+    >>> from dln.circuit._circuit import Above, Gate, IsIn, Rule
     >>> columns = (Column("bmi"), Column("smoker", ("no", "yes")))
     >>> circuit = Circuit(columns, (Above(0, 30.0), IsIn(1, (1,))), (Gate(14, 0, 1),), (Rule(2, 2.5),), 8.0, 1)
     >>> form = lower(circuit)
@@ -128,9 +128,10 @@ def lower(circuit: Circuit, target: str = "prediction") -> Form:
     >>> form.rules[0].expression.of[0]
     Check(literal=Above(column=0, cutoff=30.0), negated=True)
     """
-    builder = CircuitBuilder(circuit.columns)
-    lowering = _Lowering(builder, add_circuit(builder, circuit))
-    expressions = [lowering.expression(signal) for signal in lowering.roots]
+    graph = Graph()
+    roots = graph.add(circuit, [rule.node for rule in circuit.rules])
+    lowering = _Lowering(graph, roots)
+    expressions = [lowering.expression(edge) for edge in roots]
     terms = tuple(
         Term(expression, circuit.grid(rule.weight), rule.weight, node_text(circuit, rule.node))
         for rule, expression in zip(circuit.rules, expressions, strict=True)
@@ -183,34 +184,34 @@ def negate(expression: Expression) -> Expression:
 
 
 class _Lowering:
-    """Turns the nodes of a builder into expressions, inputs first; shared nodes become parts as they are met."""
+    """Turns the nodes of a graph into expressions, inputs first; shared nodes become parts as they are met."""
 
-    def __init__(self, builder: CircuitBuilder, roots: list[Signal]) -> None:
-        self.builder, self.roots = builder, roots
+    def __init__(self, graph: Graph, roots: list[int]) -> None:
+        self.graph = graph
         self.parts: list[Expression] = []
         self._known: dict[int, Expression] = {}
-        uses = _uses(builder, roots)
+        uses = _uses(graph, roots)
         for node in sorted(uses):  # inputs have lower numbers than the gates that read them
             self._known[node] = self._shared(self._node(node), is_shared=uses[node] > 1)
 
-    def expression(self, signal: Signal) -> Expression:
-        """Return the expression of a signal."""
-        if signal.node < 0:
-            return signal.negated
-        known = self._known[signal.node]
-        return negate(known) if signal.negated else known
+    def expression(self, edge: int) -> Expression:
+        """Return the expression of an edge."""
+        if edge <= TRUE_EDGE:
+            return edge == TRUE_EDGE
+        known = self._known[edge >> 1]
+        return negate(known) if self.graph.is_complement(edge) else known
 
     def _node(self, node: int) -> Expression:
-        content = self.builder.inside(node)
-        if not isinstance(content, Gate):
-            return Check(content)
-        a, b = self._known[content.a], self._known[content.b]
+        if not self.graph.is_gate(node):
+            return Check(self.graph.literals[node])
+        gate = self.graph.written(node)
+        a, b = self._known[gate.a], self._known[gate.b]
         while _size(a) + _size(b) > MAX_LEAVES:
             if _size(a) >= _size(b):
                 a = self._shared(a, is_shared=True)
             else:
                 b = self._shared(b, is_shared=True)
-        return _gate(content.kind, a, b)
+        return _gate(gate.kind, a, b)
 
     def _shared(self, expression: Expression, *, is_shared: bool) -> Expression:
         """Return a name for the expression if it is shared; a test is as short as a name."""
@@ -221,14 +222,11 @@ class _Lowering:
 
 
 def _gate(kind: int, a: Expression, b: Expression) -> Expression:
-    """Return a gate that depends on both of its inputs, as all the builder's gates do."""
-    t00, t01, t10, t11 = GATES[kind].truth
-    ones = t00 + t01 + t10 + t11
-    if ones == 1:
-        return _joined(AllOf, a if t10 | t11 else negate(a), b if t01 | t11 else negate(b))
-    if ones == 3:  # noqa: PLR2004 (three of the four cases)
-        return _joined(AnyOf, a if t10 & t11 else negate(a), b if t01 & t11 else negate(b))
-    return Differ(a, b, negated=bool(t00))
+    """Return a gate that depends on both of its inputs, as all gates of a graph do."""
+    join, not_a, not_b = GATES[kind].form
+    if join == XOR:
+        return Differ(a, b, negated=not_a)
+    return _joined(AllOf if join == AND else AnyOf, negate(a) if not_a else a, negate(b) if not_b else b)
 
 
 def _joined(kind: type[AllOf | AnyOf], a: Expression, b: Expression) -> Expression:
@@ -241,16 +239,15 @@ def _size(expression: Expression) -> int:
     return sum(1 for _ in leaves(expression))
 
 
-def _uses(builder: CircuitBuilder, roots: list[Signal]) -> dict[int, int]:
+def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
     """Return the nodes under the roots, and how often each is read."""
     uses: dict[int, int] = {}
-    stack = [signal.node for signal in roots if signal.node >= 0]
+    stack = [edge >> 1 for edge in roots if edge > TRUE_EDGE]
     while stack:
         node = stack.pop()
         uses[node] = uses.get(node, 0) + 1
-        content = builder.inside(node)
-        if uses[node] == 1 and isinstance(content, Gate):
-            stack += [content.a, content.b]
+        if uses[node] == 1 and graph.is_gate(node):
+            stack += [edge >> 1 for edge in graph.inputs(node)]
     return uses
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._builder import CircuitBuilder, Signal
 from dln.circuit._circuit import Circuit, Values
+from dln.circuit._graph import Graph
 from dln.data._encoding import Encoder
 from dln.learning._expression import Expression, Test
 from dln.learning._inputs import Floats
@@ -33,24 +33,25 @@ def assemble(models: Iterable[tuple[Sequence[Expression], float, Floats]], train
     """
     models = list(models)
     encoder, target = training.encoder, training.target
-    builder = CircuitBuilder(encoder.columns)
-    bits = [builder.literal(literal) for literal in encoder.bits]
-    cutter = Cutter(builder, encoder, training.values, training.rows)
+    graph = Graph()
+    bits = [graph.literal(literal) for literal in encoder.bits]
+    cutter = Cutter(graph, encoder, training.values, training.rows)
     n_scaled = len(encoder.scaled)
     tests = {test for expressions, _, _ in models for one in expressions for test in _tests(one)}
     cutter.look_up(Cut(test.input, test.cutoff) for test in tests if test.input < n_scaled)
 
-    def signal(expression: Expression) -> Signal:
+    def edge(expression: Expression) -> int:
         if isinstance(expression, Test):
             k = expression.input
             above = cutter.above(Cut(k, expression.cutoff)) if k < n_scaled else bits[k - n_scaled]
-            return ~above if expression.negated else above
-        return builder.gate(expression.gate, signal(expression.a), signal(expression.b))
+            return above ^ expression.negated
+        return graph.gate(expression.gate, edge(expression.a), edge(expression.b))
 
     return [
-        builder.circuit(
+        graph.circuit(
+            encoder.columns,
             target.mean + target.spread * intercept,
-            [(signal(one), float(w) * target.spread) for one, w in zip(expressions, weights, strict=True)],
+            [(edge(one), float(w) * target.spread) for one, w in zip(expressions, weights, strict=True)],
             decimals=target.decimals,
         )
         for expressions, intercept, weights in models

@@ -6,7 +6,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dln.learning._expression import AND, OR, XOR, Expression, Join, Test, length, negation
+from dln.circuit import _gates as gates
+from dln.circuit._gates import GATES
+from dln.learning._expression import XOR, Expression, Join, Test, length, negation
 from dln.network._network import Network
 
 #: What a neuron computes: an expression, a constant, or None where it is too long.
@@ -51,33 +53,44 @@ def gate(kind: int, a: _Signal, b: _Signal) -> _Signal:
     """Return one of the 16 gates of two signals, constants folded.
 
     >>> x, y = Test(0, 0.5, False), Test(1, 0.5, False)
-    >>> gate(11, x, y) == Join(OR, x, negation(y)), gate(1, x, True) == x, gate(6, x, x)
+    >>> gate(11, x, y) == Join(gates.OR, x, negation(y)), gate(1, x, True) == x, gate(6, x, x)
     (True, True, False)
     """
-    table = [kind >> 3 & 1, kind >> 2 & 1, kind >> 1 & 1, kind & 1]  # for ab = 00, 01, 10, 11
+    if a is not None and a == b:
+        when_false, _, _, when_true = GATES[kind].truth
+        return bool(when_true) if when_false == when_true else _negated(a, negated=bool(when_false))
+    join, not_a, not_b = GATES[kind].form
+    a, b = _negated(a, negated=not_a), _negated(b, negated=not_b)
+    match join:
+        case gates.A | gates.B:
+            return a if join == gates.A else b
+        case gates.AND | gates.OR:
+            return _and_or(join, a, b)
+        case gates.XOR:
+            return _xor(a, b)
+        case _:
+            return join == gates.TRUE
+
+
+def _and_or(join: int, a: _Signal, b: _Signal) -> _Signal:
+    decides = join == gates.OR  # the constant that settles it, whatever the other signal is; the other one has no say
+    if a is decides or b is decides:
+        return decides
+    if isinstance(a, bool) or isinstance(b, bool):
+        return b if isinstance(a, bool) else a
+    return None if a is None or b is None else Join(join, a, b)
+
+
+def _xor(a: _Signal, b: _Signal) -> _Signal:
     if isinstance(a, bool):
-        table = table[2 * a : 2 * a + 2]
-        return _of_one(table[0], table[1], b)
-    if isinstance(b, bool) or (a == b and a is not None):
-        return _of_one(table[0] if b is not True else table[1], table[3] if b is not False else table[2], a)
-    if table[0] == table[1] and table[2] == table[3]:
-        return _of_one(table[0], table[2], a)
-    if table[0] == table[2] and table[1] == table[3]:
-        return _of_one(table[0], table[1], b)
-    if a is None or b is None:
-        return None
-    if sum(table) == 2:  # noqa: PLR2004 (true for two of four: exclusive or, or its opposite)
-        return Join(XOR, a if table[1] else negation(a), b)
-    lone = table.index(1 if sum(table) == 1 else 0)
-    if sum(table) == 1:
-        return Join(AND, a if lone & 2 else negation(a), b if lone & 1 else negation(b))
-    return Join(OR, negation(a) if lone & 2 else a, negation(b) if lone & 1 else b)
+        return _negated(b, negated=a)
+    if isinstance(b, bool):
+        return _negated(a, negated=b)
+    return None if a is None or b is None else Join(XOR, a, b)
 
 
-def _of_one(when_false: int, when_true: int, signal: _Signal) -> _Signal:
-    """Return the signal, its opposite or a constant."""
-    if when_false == when_true:
-        return bool(when_true)
-    if signal is None or when_true:
+def _negated(signal: _Signal, *, negated: bool) -> _Signal:
+    """Return the signal, or its opposite where it is `negated`."""
+    if signal is None or not negated:
         return signal
     return (not signal) if isinstance(signal, bool) else negation(signal)

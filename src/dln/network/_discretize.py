@@ -14,9 +14,9 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
 from dln._errors import PrecisionWarning
-from dln.circuit._builder import FALSE_SIGNAL, TRUE_SIGNAL, CircuitBuilder, Signal
 from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS, Above, Circuit, IsMissing, Values
 from dln.circuit._cutoffs import shortest_between
+from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph
 from dln.data._encoding import ENCODED_MISSING, Encoder, scale
 from dln.data.table import refuse_mask
 from dln.network._network import Network
@@ -151,23 +151,23 @@ def discretize(
     Each cut-off is moved to the shortest decimal number that separates the same training rows (`values` at `rows`), so
     no training prediction changes.
     """
-    builder = CircuitBuilder(encoder.columns)
+    graph = Graph()
     wiring, parameters = network.wiring, network.parameters
-    signals = [builder.literal(literal) for literal in encoder.bits]
-    signals += _threshold_signals(network, Cutter(builder, encoder, values, rows))
+    edges = [graph.literal(literal) for literal in encoder.bits]
+    edges += _threshold_edges(network, Cutter(graph, encoder, values, rows))
     kinds = wiring.gates[parameters.gate_logits.argmax(axis=0)]
     neurons = np.arange(wiring.n_neurons)
     links_a = wiring.links_a[parameters.link_a_logits.argmax(axis=0), neurons]
     links_b = wiring.links_b[parameters.link_b_logits.argmax(axis=0), neurons]
     for kind, a, b in zip(kinds, links_a, links_b, strict=True):
-        signals.append(builder.gate(int(kind), signals[a], signals[b]))
+        edges.append(graph.gate(int(kind), edges[a], edges[b]))
     is_open = open_links(parameters.sum_logits, temperature, sum_threshold)
     rules = [
-        (signals[row], float(weight) * target.spread)
+        (edges[row], float(weight) * target.spread)
         for row, weight, link in zip(wiring.rule_rows, parameters.weights, is_open, strict=True)
         if link
     ]
-    return builder.circuit(target.mean, rules, decimals=target.decimals)
+    return graph.circuit(encoder.columns, target.mean, rules, decimals=target.decimals)
 
 
 def open_links(sum_logits: npt.NDArray[np.float32], temperature: float, sum_threshold: float) -> npt.NDArray[np.bool_]:
@@ -190,13 +190,11 @@ class Cut(NamedTuple):
 class Cutter:
     """Turns places between scaled values into literals with cut-offs in the user's units."""
 
-    def __init__(
-        self, builder: CircuitBuilder, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]
-    ) -> None:
-        self.builder, self._encoder, self._values = builder, encoder, values
+    def __init__(self, graph: Graph, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]) -> None:
+        self.graph, self._encoder, self._values = graph, encoder, values
         # What numbers there are does not depend on the order of rows, and columns are read faster from top to bottom.
         self._rows = None if len(rows) == len(values[0]) else np.sort(rows)
-        self._found: dict[Cut, Above | Signal] = {}
+        self._found: dict[Cut, Above | int] = {}
 
     def look_up(self, cuts: Iterable[Cut]) -> None:
         """Find the cut-offs of many places at once: a column's numbers are sorted once, and forgotten.
@@ -206,26 +204,26 @@ class Cutter:
         for k, of_column in itertools.groupby(sorted(set(cuts) - self._found.keys()), key=lambda cut: cut.k):
             scaled = self._encoder.scaled[k]
             known, has_missing = self._known(scaled.column)
-            missing = self.builder.literal(IsMissing(scaled.column)) if has_missing else FALSE_SIGNAL
+            missing = self.graph.literal(IsMissing(scaled.column)) if has_missing else FALSE_EDGE
             encoded, places = scale(scaled, known), list(of_column)
             for or_equal in (False, True):
                 some = [cut for cut in places if cut.or_equal is or_equal]
                 numbers_below = np.searchsorted(encoded, [cut.cutoff for cut in some], "left" if or_equal else "right")
                 for cut, n_below in zip(some, numbers_below.tolist(), strict=True):
                     if n_below == 0:
-                        self._found[cut] = TRUE_SIGNAL if cut.cutoff < ENCODED_MISSING else ~missing
+                        self._found[cut] = TRUE_EDGE if cut.cutoff < ENCODED_MISSING else missing ^ 1
                     elif n_below == len(known):
-                        self._found[cut] = FALSE_SIGNAL
+                        self._found[cut] = FALSE_EDGE
                     else:
                         shortest = shortest_between(float(known[n_below - 1]), float(known[n_below]))
                         self._found[cut] = Above(scaled.column, shortest)
 
-    def above(self, cut: Cut) -> Signal:
-        """Return the signal of "a scaled column is above (or at) the cut-off" on the training rows."""
+    def above(self, cut: Cut) -> int:
+        """Return the edge of "a scaled column is above (or at) the cut-off" on the training rows."""
         if cut not in self._found:
             self.look_up([cut])
         found = self._found[cut]
-        return self.builder.literal(found) if isinstance(found, Above) else found
+        return self.graph.literal(found) if isinstance(found, Above) else found
 
     def _known(self, column: int) -> tuple[Values, bool]:
         """Return the distinct known numbers of a column, ascending, and whether some are missing."""
@@ -235,19 +233,19 @@ class Cutter:
         return known[: len(known) - has_missing] + known.dtype.type(0), has_missing  # 0.0, never -0.0
 
 
-def _threshold_signals(network: Network, cutter: Cutter) -> list[Signal]:
-    """Return a signal for every threshold row."""
+def _threshold_edges(network: Network, cutter: Cutter) -> list[int]:
+    """Return an edge for every threshold row."""
     parameters = network.parameters
     cuts = [
         Cut(int(k), float(bias), bool(slope < 0))
         for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True)
     ]
     cutter.look_up(cut for cut, slope in zip(cuts, parameters.slope, strict=True) if slope != 0)
-    signals = []
+    edges = []
     for cut, slope in zip(cuts, parameters.slope, strict=True):
         if slope == 0:
-            signals.append(FALSE_SIGNAL)
+            edges.append(FALSE_EDGE)
         else:
             above = cutter.above(cut)
-            signals.append(above if slope > 0 else ~above)
-    return signals
+            edges.append(above if slope > 0 else above ^ 1)
+    return edges

@@ -16,17 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Circuit, Values, from_grid
-from dln.circuit._cone import node_columns, node_cone
-from dln.circuit._gates import GATES
+from dln.circuit._cone import node_columns
+from dln.circuit._graph import Graph
 from dln.circuit._words import name_text, node_text, weight_text
-from dln.circuit.simplify._domain import (
-    CategoryAxis,
-    NumberAxis,
-    axes_of,
-    blocks_where,
-    column_table,
-    combinations,
-)
+from dln.circuit.simplify._domain import CategoryAxis, NumberAxis, axes_of, combinations, truth_table
 from dln.readers._rules import RuleTable
 from dln.readers._widths import USUAL, Intervals
 
@@ -219,33 +212,16 @@ def _rule_shapley(table: npt.NDArray[Any], joint: Floats) -> list[Floats]:
 
 def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | CategoryAxis], Floats]:
     """Return what a rule tells apart, and its value, 0 or 1, for every combination."""
-    n_literals = len(circuit.literals)
-    cone = node_cone(circuit, node)
-    axes = axes_of(circuit.literals[i] for i in cone if i < n_literals)
-    rows = combinations(axes)
-    if rows * 2 ** len(axes) > MAX_WORK:
+    graph = Graph()
+    (edge,) = graph.add(circuit, [node])
+    axes = axes_of(graph.literals[i] for i in graph.cone([edge >> 1]) if not graph.is_gate(i))
+    if combinations(axes) * 2 ** len(axes) > MAX_WORK:
         message = (
             f"Shapley values are exact, rule by rule, and a rule that reads {len(axes)} columns is too wide for them: "
             f"prune the model or fit it with fewer layers"
         )
         raise ValueError(message)
-    sizes = [axis.size for axis in axes]
-    place = {axis.column: i for i, axis in enumerate(axes)}
-    everything = (1 << rows) - 1
-    found: dict[int, int] = {}
-    for i in cone:
-        if i < n_literals:
-            literal = circuit.literals[i]
-            index = place[literal.column]
-            found[i] = column_table(sizes, index, blocks_where(axes[index], literal))
-        else:
-            gate = circuit.gates[i - n_literals]
-            a, b = found[gate.a], found[gate.b]
-            parts = (~a & ~b, ~a & b, a & ~b, a & b)
-            found[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
-    packed = np.frombuffer(found[node].to_bytes((rows + 7) // 8, "little"), dtype=np.uint8)
-    table = np.unpackbits(packed, count=rows, bitorder="little").astype(np.float64).reshape(sizes)
-    return axes, table
+    return axes, truth_table(graph, edge, axes).astype(np.float64)
 
 
 def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.intp]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Above, Circuit, IsIn, IsMissing, Literal
-from dln.circuit._gates import FALSE, NOT_A, NOT_B, TRUE, XNOR, XOR, A, B, negate_a, negate_b
+from dln.circuit._graph import AND, Graph, merge_rules
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -25,12 +25,6 @@ XOR_WORDS: Final = 4
 
 #: Sums of fewer steps fit in 32 bits, which are twice as fast to add up.
 _NARROW: Final = 2**31
-
-#: A signal is twice a node, plus one if it is the node's complement; or one of these constants.
-_CONSTANT: Final = {FALSE: -2, TRUE: -1}
-
-#: A node is a literal, or an operation and its two nodes.
-_Node: TypeAlias = Literal | tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,22 +56,16 @@ class PreparedCircuit:
 
 def prepare(circuit: Circuit) -> PreparedCircuit:
     """Return the circuit's program: equal nodes merged, NOT, pass and constants moved into their readers."""
-    numbers: dict[_Node, int] = {}
-    signals = [2 * numbers.setdefault(literal, len(numbers)) for literal in circuit.literals]
-    for gate in circuit.gates:
-        signals.append(_gate_signal(gate.kind, signals[gate.a], signals[gate.b], numbers))
-    nodes = list(numbers)
-    weights, intercept = _rule_steps(circuit, signals)
-    order = _live_nodes(nodes, weights)
-    place = {node: i for i, node in enumerate(order)}
-    literals = [node for node in map(nodes.__getitem__, order) if not isinstance(node, tuple)]
-    used = tuple(sorted({literal.column for literal in literals}))
-    tests, limits = _tests(literals, used)
-    gates = [
-        (node[0], place[node[1]], place[node[2]], place[number])
-        for number in order
-        if isinstance(node := nodes[number], tuple)
-    ]
+    graph = Graph()
+    edges = graph.add(circuit, [rule.node for rule in circuit.rules])
+    steps = zip(edges, (circuit.grid(rule.weight) for rule in circuit.rules), strict=True)
+    intercept, weights = merge_rules(circuit.grid(circuit.intercept), steps)
+    needed = sorted(graph.cone(weights))  # inputs have lower numbers than the gates that read them
+    literals = sorted((node for node in needed if not graph.is_gate(node)), key=lambda n: graph.literals[n].column)
+    gates = [node for node in needed if graph.is_gate(node)]
+    place = {node: i for i, node in enumerate([*literals, *gates])}
+    used = tuple(sorted({graph.literals[node].column for node in literals}))
+    tests, limits = _tests([graph.literals[node] for node in literals], used)
     largest = abs(intercept) + sum(map(abs, weights.values()))
     return PreparedCircuit(
         circuit=circuit,
@@ -86,89 +74,20 @@ def prepare(circuit: Circuit) -> PreparedCircuit:
         reads_categories=any(circuit.columns[j].categories is not None for j in used),
         tests=np.array(tests, dtype=np.int64).reshape(-1, 5),
         limits=np.array(limits, dtype=np.float64).reshape(-1, 2),
-        gates=np.array(gates, dtype=np.int64).reshape(-1, 4),
+        gates=np.array([_operation(graph, node, place) for node in gates], dtype=np.int64).reshape(-1, 4),
         rules=np.array([place[node] for node in weights], dtype=np.int64),
         steps=np.array(list(weights.values()), dtype=np.float64),
         scale=np.array([intercept, 10.0 ** max(circuit.decimals, 0), 10.0 ** max(-circuit.decimals, 0)]),
-        n_nodes=len(order),
+        n_nodes=len(place),
         narrow=largest < _NARROW,
     )
 
 
-def _gate_signal(kind: int, a: int, b: int, numbers: dict[_Node, int]) -> int:
-    """Return the signal of a gate on two signals; it gets a new node if none computes it yet."""
-    if a >= 0 and a % 2:
-        kind, a = negate_a(kind), a - 1
-    if b >= 0 and b % 2:
-        kind, b = negate_b(kind), b - 1
-    # A constant input, or two equal inputs, leave two of the four cases: a gate that reads one input only.
-    if a < 0:
-        kind = _cases(kind, 1, 0) if a == _CONSTANT[TRUE] else _cases(kind, 3, 2)
-        a = b
-    elif b < 0:
-        kind = _cases(kind, 2, 0) if b == _CONSTANT[TRUE] else _cases(kind, 3, 1)
-        b = a
-    elif a == b:
-        kind = _cases(kind, 3, 0)
-    if a < 0:  # both inputs are constant
-        kind = _cases(kind, 0, 0) if a == _CONSTANT[TRUE] else _cases(kind, 3, 3)
-    if kind in _CONSTANT:
-        return _CONSTANT[kind]
-    if kind in {A, NOT_A}:
-        return a + (kind == NOT_A)
-    if kind in {B, NOT_B}:
-        return b + (kind == NOT_B)
-    a, b = a // 2, b // 2
-    if kind in {XOR, XNOR}:
-        return 2 * numbers.setdefault((XOR_WORDS, min(a, b), max(a, b)), len(numbers)) + (kind == XNOR)
-    # One case of the four is the odd one. Where it is the only 1, the gate is an AND of inputs or their complements;
-    # where it is the only 0, the complement of one. Case 0 of the truth table is 11, case 3 is 00.
-    inverted = kind.bit_count() > 1
-    odd = (kind ^ TRUE if inverted else kind).bit_length() - 1
-    operation = AND_WORDS + (odd >> 1) + 2 * (odd & 1)
-    return 2 * numbers.setdefault((operation, a, b), len(numbers)) + inverted
-
-
-def _cases(kind: int, low: int, high: int) -> int:
-    """Return the gate "a" or like it whose value is that of case `low` where a is 0 and of case `high` where it is 1.
-
-    >>> _cases(0b0111, 3, 0) == A  # OR, where both inputs are equal
-    True
-    """
-    return 0b1100 * (kind >> low & 1) + 0b0011 * (kind >> high & 1)
-
-
-def _rule_steps(circuit: Circuit, signals: list[int]) -> tuple[dict[int, int], int]:
-    """Return the weights of nodes and the intercept, in steps of the grid: w·[not n] is w - w·[n]."""
-    weights: dict[int, int] = {}
-    intercept = circuit.grid(circuit.intercept)
-    for rule in circuit.rules:
-        signal, steps = signals[rule.node], circuit.grid(rule.weight)
-        if signal == _CONSTANT[FALSE]:
-            continue
-        if signal == _CONSTANT[TRUE]:
-            intercept += steps
-            continue
-        if signal % 2:
-            intercept, steps = intercept + steps, -steps
-        weights[signal // 2] = weights.get(signal // 2, 0) + steps
-    return {node: steps for node, steps in weights.items() if steps}, intercept
-
-
-def _live_nodes(nodes: list[_Node], weights: dict[int, int]) -> list[int]:
-    """Return the nodes that the rules need: literals by column, then gates in order of evaluation."""
-    live = set(weights)
-    literals: list[tuple[int, int]] = []
-    gates: list[int] = []
-    for number in range(len(nodes) - 1, -1, -1):  # a gate's inputs come before it
-        if number in live:
-            node = nodes[number]
-            if isinstance(node, tuple):
-                live.update(node[1:])
-                gates.append(number)
-            else:
-                literals.append((node.column, number))
-    return [number for _, number in sorted(literals)] + gates[::-1]
+def _operation(graph: Graph, node: int, place: dict[int, int]) -> tuple[int, int, int, int]:
+    """Return the operation of a gate, the rows of words that it reads and the one that it writes."""
+    a, b = graph.inputs(node)
+    operation = AND_WORDS + (a & 1) + 2 * (b & 1) if graph.kind[node] == AND else XOR_WORDS
+    return operation, place[a >> 1], place[b >> 1], place[node]
 
 
 def _tests(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 
-from dln.circuit._circuit import Circuit, Rule
+from dln._errors import CircuitError
+from dln.circuit._circuit import Circuit
 from dln.circuit._gates import GATES
 from dln.circuit._operations import circuit_cost
 from dln.circuit._words import node_sizes
-from dln.circuit.simplify._emit import merged, unmerged
-from dln.circuit.simplify._graph import Graph, read_circuit
-from dln.circuit.simplify._proof import same_meaning
+from dln.circuit.simplify._emit import in_order
+from dln.circuit.simplify._proof import is_provable, same_meaning
+from dln.circuit.simplify._rewritable import RewritableGraph
 from dln.circuit.simplify._rewrite import rewrite
 
 __all__ = ["simplify"]
@@ -18,11 +19,10 @@ __all__ = ["simplify"]
 _log = logging.getLogger("dln")
 
 
-def simplify(circuit: Circuit, *, thorough: bool = True) -> Circuit:
+def simplify(circuit: Circuit) -> Circuit:
     """Return a circuit with the same predictions on every input that costs no more and reads no longer.
 
-    Without `thorough` only what the literals' meaning shows at once is simplified, gate by gate: for circuits of
-    thousands of gates, where minimising tables takes seconds and gains little.
+    A rule that tells too many cases apart for a proof keeps its gates; the others are simplified around it.
 
     >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
     >>> literals, gates = (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(14, 1, 1))
@@ -33,58 +33,40 @@ def simplify(circuit: Circuit, *, thorough: bool = True) -> Circuit:
     best, measure = circuit, _measure(circuit)
     # A pass that does not make the circuit smaller is thrown away, so what comes out is what would come out again.
     while True:
-        candidate = _one_pass(best, thorough=thorough)
+        candidate = _one_pass(best)
         measured = _measure(candidate)
         if measured >= measure:
             return best
         best, measure = candidate, measured
 
 
-def _one_pass(circuit: Circuit, *, thorough: bool) -> Circuit:
-    graph = Graph()
-    edges = read_circuit(graph, circuit)
-    edges = rewrite(graph, edges) if thorough else edges
-    written, places = unmerged(graph, edges, circuit.columns)
-    failed = [
-        i
-        for i, (rule, place) in enumerate(zip(circuit.rules, places, strict=True))
-        if not same_meaning(circuit, rule.node, written, place)
-    ]
-    if failed:
-        _log.warning("simplify: no proof for %d of %d rules, which stay as they were", len(failed), len(circuit.rules))
-        graph, edges = _put_back(circuit, written, places, failed)
-    result = merged(graph, edges, circuit)
-    if result is None:
+def _one_pass(circuit: Circuit) -> Circuit:
+    nodes = [rule.node for rule in circuit.rules]
+    provable = {node for node in nodes if is_provable(circuit, node)}
+    graph = RewritableGraph()
+    with graph.without_laws():
+        kept = graph.add(circuit, [node for node in nodes if node not in provable])
+    edges = rewrite(graph, graph.add(circuit, nodes), set(graph.cone(edge >> 1 for edge in kept)))
+    ordered, edges = in_order(graph, edges)
+    pairs = [(node, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable]
+    proved = [same_meaning(circuit, node, ordered, edge) for node, edge in pairs]
+    if not all(proved):
+        n_failed = len(proved) - sum(proved)
+        _log.warning("simplify: no proof for %d of %d rules, the circuit stays as it was", n_failed, len(nodes))
+        return circuit
+    rules = zip(edges, (rule.weight for rule in circuit.rules), strict=True)
+    try:
+        return ordered.circuit(circuit.columns, circuit.intercept, rules, decimals=circuit.decimals)
+    except CircuitError:
         _log.warning("simplify: the merged intercept would be too large for exact sums, the circuit stays as it was")
         return circuit
-    return result
-
-
-def _put_back(circuit: Circuit, written: Circuit, places: list[int], failed: list[int]) -> tuple[Graph, list[int]]:
-    """Return a graph in which the failed rules are the original gates and the others the rewritten ones."""
-    graph = Graph(plain=True)
-    original = read_circuit(graph, circuit)
-    nodes = [Rule(place >> 1, 0.0) if place >= 0 else Rule(0, 0.0) for place in places]
-    kept = Circuit(circuit.columns, written.literals, written.gates, tuple(nodes) if written.literals else (), 0.0, 0)
-    rewritten = read_circuit(graph, kept) if written.literals else [0] * len(places)
-    edges = [
-        original[i] if i in failed else -1 - place if place < 0 else rewritten[i] ^ (place & 1)
-        for i, place in enumerate(places)
-    ]
-    return graph, edges
 
 
 def _measure(circuit: Circuit) -> tuple[int, ...]:
     """Return what simplification makes smaller, the most important first."""
     cost = circuit_cost(circuit)
     sizes = node_sizes(circuit)
-    negations = sum(
-        GATES[gate.kind].truth[0] + (GATES[gate.kind].cost == 1) * _negated_inputs(gate.kind) for gate in circuit.gates
-    )
+    kinds = [GATES[gate.kind] for gate in circuit.gates]
+    negations = sum(kind.truth[0] + (kind.cost == 1) * (kind.form.not_a + kind.form.not_b) for kind in kinds)
     length = sum(sizes[rule.node] for rule in circuit.rules)
     return cost.total, length, len(circuit.gates), len(circuit.literals), negations
-
-
-def _negated_inputs(kind: int) -> int:
-    t00, t01, t10, t11 = GATES[kind].truth
-    return int(t10 < t00 or t11 < t01) + int(t01 < t00 or t11 < t10)

@@ -4,7 +4,8 @@ The cut-offs 2 and 3 of one column make three blocks (up to 2, up to 3, above), 
 missing values are a fourth block where a literal asks for them, and count as "not above" where none does. A truth
 table over blocks has no impossible rows, so nothing has to be said about them.
 
-A table is a Python int, one bit per combination of blocks, the last axis fastest.
+A table is an array with one axis per column; on the way there it is a Python int, one bit per combination of blocks,
+the last axis fastest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from dln.circuit._circuit import Above, IsIn, IsMissing, Literal
+from dln.circuit._graph import AND, Graph
+
+Table: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,29 @@ def blocks_where(axis: Axis, literal: Literal) -> int:
     assert isinstance(axis, CategoryAxis)  # noqa: S101 (axes are made from these literals)
     assert isinstance(literal, IsIn)  # noqa: S101
     return sum(1 << block for block, codes in enumerate(axis.groups) if codes[0] in literal.codes)
+
+
+def truth_table(graph: Graph, edge: int, axes: Sequence[NumberAxis | CategoryAxis]) -> Table:
+    """Return where an edge holds, for every combination of blocks of the columns that it reads."""
+    sizes = [axis.size for axis in axes]
+    n_rows = math.prod(sizes)
+    everything = (1 << n_rows) - 1
+    place = {axis.column: i for i, axis in enumerate(axes)}
+    values: dict[int, int] = {0: 0}
+
+    def along(wire: int) -> int:
+        return values[wire >> 1] ^ (everything if wire & 1 else 0)
+
+    for inner in graph.cone([edge >> 1]):
+        if graph.is_gate(inner):
+            a, b = map(along, graph.inputs(inner))
+            values[inner] = a & b if graph.kind[inner] == AND else a ^ b
+        else:
+            literal = graph.literals[inner]
+            i = place[literal.column]
+            values[inner] = column_table(sizes, i, blocks_where(axes[i], literal))
+    packed = np.frombuffer(along(edge).to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=n_rows, bitorder="little").astype(np.bool_).reshape(sizes)
 
 
 def combinations(axes: Sequence[Axis]) -> int:

@@ -1,68 +1,51 @@
-"""From a graph back to a circuit, in one fixed order: literals by column, gates by level."""
+"""From a rewritten graph to one in a fixed order, literals by column and gates by level, with few negations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
+from dln.circuit import _gates
+from dln.circuit._circuit import Above, IsIn, Literal
+from dln.circuit._graph import AND, FALSE_EDGE, Graph
 
-from dln.circuit._circuit import LARGEST_SUM, Above, Circuit, Column, Gate, IsIn, Literal, Rule, from_grid
-from dln.circuit._gates import A_AND_NOT_B, NOT_A_AND_B, OR
-from dln.circuit._gates import AND as AND_GATE
-from dln.circuit._gates import XOR as XOR_GATE
-from dln.circuit.simplify._graph import AND, Graph
-
-_KIND_ORDER: Final = {AND_GATE: 0, A_AND_NOT_B: 1, NOT_A_AND_B: 2, OR: 3, XOR_GATE: 4}
+_KIND_ORDER: Final = {
+    kind: i for i, kind in enumerate((_gates.AND, _gates.A_AND_NOT_B, _gates.NOT_A_AND_B, _gates.OR, _gates.XOR))
+}
 
 
-class Emitted:
-    """The literals and gates under some edges, and where each node of the graph went.
+def in_order(graph: Graph, edges: Sequence[int]) -> tuple[Graph, list[int]]:
+    """Return a graph that means the same and depends only on what is under the edges; and the edges in it."""
+    nodes = graph.cone(edge >> 1 for edge in edges)
+    ordered = Graph()
+    moved = {0: FALSE_EDGE}
+    for node in sorted((n for n in nodes if not graph.is_gate(n)), key=lambda n: literal_order(graph.literals[n])):
+        moved[node] = ordered.literal(graph.literals[node])
+    levels = dict.fromkeys(moved, 0)
+    by_level: dict[int, list[int]] = {}
+    for node in filter(graph.is_gate, nodes):
+        levels[node] = 1 + max(levels[edge >> 1] for edge in graph.inputs(node))
+        by_level.setdefault(levels[node], []).append(node)
+    for level in sorted(by_level):
+        forms = [(*_form(ordered, graph, node, moved), node) for node in by_level[level]]
+        for kind, x, y, negated, node in sorted(forms, key=lambda form: (_KIND_ORDER[form[0]], *form[1:3])):
+            moved[node] = ordered.gate(kind, ordered.as_written(x), ordered.as_written(y)) ^ negated
+    return ordered, [moved[edge >> 1] ^ (edge & 1) for edge in edges]
 
-    A node may be emitted as its complement (an OR for an AND of two negations); `negated` says so.
+
+def _form(ordered: Graph, graph: Graph, node: int, moved: dict[int, int]) -> tuple[int, int, int, bool]:
+    """Return the gate for a node, with as few negations as can be, its input nodes, and whether it is the complement.
+
+    An AND of two negations is written as an OR, for which the node is then the complement.
     """
-
-    def __init__(self, graph: Graph, edges: Sequence[int]) -> None:
-        nodes = [edge >> 1 for edge in edges if edge > 1]
-        cone = graph.cone(nodes)
-        used = {edge >> 1 for node in cone for edge in graph.inputs(node)} | set(nodes)
-        leaves = sorted((n for n in used if not graph.is_gate(n)), key=lambda n: literal_order(self._literal(graph, n)))
-        self.literals = tuple(self._literal(graph, node) for node in leaves)
-        self.gates: list[Gate] = []
-        self.place = {node: i for i, node in enumerate(leaves)}
-        self.negated = dict.fromkeys(leaves, 0)
-        levels = dict.fromkeys(leaves, 0)
-        by_level: dict[int, list[int]] = {}
-        for node in cone:
-            a, b = graph.inputs(node)
-            levels[node] = 1 + max(levels[a >> 1], levels[b >> 1])
-            by_level.setdefault(levels[node], []).append(node)
-        for level in sorted(by_level):
-            self._add_level(graph, by_level[level])
-
-    @staticmethod
-    def _literal(graph: Graph, node: int) -> Literal:
-        return graph.literals[graph.literal_number[node]]
-
-    def _add_level(self, graph: Graph, nodes: list[int]) -> None:
-        made = []
-        for node in nodes:
-            gate, self.negated[node] = self._form(graph, node)
-            made.append((gate, node))
-        for gate, node in sorted(made, key=lambda pair: (_KIND_ORDER[pair[0].kind], pair[0].a, pair[0].b)):
-            self.place[node] = len(self.literals) + len(self.gates)
-            self.gates.append(gate)
-
-    def _form(self, graph: Graph, node: int) -> tuple[Gate, int]:
-        """Return the gate for a node, with as few negations as can be, and whether it is the complement."""
-        (x, not_x), (y, not_y) = sorted(
-            (self.place[edge >> 1], (edge & 1) ^ self.negated[edge >> 1]) for edge in graph.inputs(node)
-        )
-        if graph.kind[node] != AND:
-            return Gate(XOR_GATE, x, y), not_x ^ not_y
-        if not_x and not_y:
-            return Gate(OR, x, y), 1
-        return Gate(NOT_A_AND_B if not_x else A_AND_NOT_B if not_y else AND_GATE, x, y), 0
+    inputs = sorted(moved[edge >> 1] ^ (edge & 1) for edge in graph.inputs(node))
+    x, y = (edge >> 1 for edge in inputs)
+    not_x, not_y = map(ordered.is_complement, inputs)
+    if graph.kind[node] != AND:
+        return _gates.XOR, x, y, not_x ^ not_y
+    if not_x and not_y:
+        return _gates.OR, x, y, True
+    return (_gates.NOT_A_AND_B if not_x else _gates.A_AND_NOT_B if not_y else _gates.AND), x, y, False
 
 
 def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
@@ -70,44 +53,3 @@ def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
     if isinstance(literal, Above):
         return literal.column, 0, (literal.cutoff,)
     return (literal.column, 1, literal.codes) if isinstance(literal, IsIn) else (literal.column, 2, ())
-
-
-def unmerged(graph: Graph, edges: Sequence[int], columns: tuple[Column, ...]) -> tuple[Circuit, list[int]]:
-    """Return a circuit with the nodes under all edges; per edge ``2 * node + negated``, or -1 (never), -2 (always)."""
-    emitted = Emitted(graph, edges)
-    places = [
-        -1 - edge if edge <= 1 else 2 * emitted.place[edge >> 1] + ((edge & 1) ^ emitted.negated[edge >> 1])
-        for edge in edges
-    ]
-    return Circuit(columns, emitted.literals, tuple(emitted.gates), (), 0.0, 0), places
-
-
-def merged(graph: Graph, edges: Sequence[int], circuit: Circuit) -> Circuit | None:
-    """Return the sum of the circuit's weights over the edges, equal and complementary rules and constants merged.
-
-    None where the whole-number sums would no longer be exact, because merging made the intercept too large.
-    """
-    intercept = circuit.grid(circuit.intercept)
-    weights: dict[int, int] = {}
-    for edge, rule in zip(edges, circuit.rules, strict=True):
-        weight = circuit.grid(rule.weight)
-        if edge & 1:  # w·(1 − r) is w − w·r
-            intercept += weight
-            weight = -weight
-        if edge > 1:
-            weights[edge >> 1] = weights.get(edge >> 1, 0) + weight
-    weights = {node: weight for node, weight in weights.items() if weight}
-    emitted = Emitted(graph, [2 * node for node in weights])
-    for node in weights:
-        if emitted.negated[node]:
-            intercept += weights[node]
-            weights[node] = -weights[node]
-    if abs(intercept) + sum(map(abs, weights.values())) >= LARGEST_SUM:
-        return None
-    rules = tuple(Rule(emitted.place[node], _weight(circuit, weight)) for node, weight in weights.items())
-    gates = tuple(emitted.gates)
-    return Circuit(circuit.columns, emitted.literals, gates, rules, _weight(circuit, intercept), circuit.decimals)
-
-
-def _weight(circuit: Circuit, steps: int) -> float:
-    return float(from_grid(np.array(float(steps)), circuit.decimals))

@@ -10,17 +10,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE
 from dln.circuit.simplify._cover import Cube, cover
-from dln.circuit.simplify._domain import Axis, CategoryAxis, EdgeAxis, NumberAxis
-from dln.circuit.simplify._graph import FALSE_EDGE, TRUE_EDGE, Graph
+from dln.circuit.simplify._domain import Axis, CategoryAxis, EdgeAxis, NumberAxis, Table
 from dln.circuit.simplify._indicator import indicator, indicator_terms
-
-Table = npt.NDArray[np.bool_]
+from dln.circuit.simplify._rewritable import RewritableGraph
 
 #: Up to this many rows, three columns at a time are tried; pairs are tried always.
 _TRIPLES_UP_TO: Final = 512
@@ -39,12 +37,12 @@ class Variable:
     axis: Axis
     classes: tuple[int, ...]
 
-    def where(self, graph: Graph, chosen: Sequence[int]) -> int:
+    def where(self, graph: RewritableGraph, chosen: Sequence[int]) -> int:
         """Return the edge that is 1 in the chosen classes and 0 in the others."""
         on, off = self._sets(chosen)
         return indicator(graph, self.axis, on, off)
 
-    def terms(self, graph: Graph, chosen: Sequence[int]) -> list[int]:
+    def terms(self, graph: RewritableGraph, chosen: Sequence[int]) -> list[int]:
         """Return edges whose AND is `where`."""
         on, off = self._sets(chosen)
         return indicator_terms(graph, self.axis, on, off)
@@ -100,29 +98,37 @@ def narrow(table: Table, variables: list[Variable]) -> tuple[Table, list[Variabl
 
 
 def _narrow_axis(variable: Variable) -> tuple[Axis, list[int]]:
+    """Return the axis without what does not matter, and the blocks of its classes."""
     axis = variable.axis
     if isinstance(axis, EdgeAxis):
         return axis, list(variable.classes)
-    of_block = [next(j for j, blocks in enumerate(variable.classes) if blocks >> b & 1) for b in range(axis.size)]
-    missing = axis.missing and of_block[-1] != of_block[0 if isinstance(axis, NumberAxis) else -2]
-    if isinstance(axis, NumberAxis):
-        ends = [j for j in range(len(axis.cutoffs)) if of_block[j] != of_block[j + 1]]
-        kept: list[int] = [of_block[0], *(of_block[j + 1] for j in ends)]
-        narrowed: Axis = NumberAxis(axis.column, tuple(axis.cutoffs[j] for j in ends), missing)
-    else:
-        other = of_block[len(axis.groups)]
-        codes: dict[int, list[int]] = {}
-        for group, j in zip(axis.groups, of_block, strict=False):
-            if j != other:
-                codes.setdefault(j, []).extend(group)
-        named = sorted((tuple(sorted(group)), j) for j, group in codes.items())
-        kept = [*(j for _, j in named), other]
-        narrowed = CategoryAxis(axis.column, tuple(group for group, _ in named), missing)
-    kept += [of_block[-1]] if missing else []
+    class_of = [next(j for j, blocks in enumerate(variable.classes) if blocks >> b & 1) for b in range(axis.size)]
+    narrowed, kept = _narrow_numbers(axis, class_of) if isinstance(axis, NumberAxis) else _narrow_sets(axis, class_of)
+    kept += [class_of[-1]] if narrowed.missing else []
     return narrowed, [sum(1 << b for b, j in enumerate(kept) if j == i) for i in range(len(variable.classes))]
 
 
-def synthesize(graph: Graph, table: Table, variables: list[Variable], most: int) -> int:
+def _narrow_numbers(axis: NumberAxis, class_of: list[int]) -> tuple[NumberAxis, list[int]]:
+    """Return the axis with the cut-offs at which the class changes; and the classes of its blocks, missing apart."""
+    ends = [j for j in range(len(axis.cutoffs)) if class_of[j] != class_of[j + 1]]
+    missing = axis.missing and class_of[-1] != class_of[0]
+    narrowed = NumberAxis(axis.column, tuple(axis.cutoffs[j] for j in ends), missing)
+    return narrowed, [class_of[0], *(class_of[j + 1] for j in ends)]
+
+
+def _narrow_sets(axis: CategoryAxis, class_of: list[int]) -> tuple[CategoryAxis, list[int]]:
+    """Return the axis with one group per class that is not that of all other categories; and the classes, as above."""
+    other = class_of[len(axis.groups)]
+    codes: dict[int, list[int]] = {}
+    for group, j in zip(axis.groups, class_of, strict=False):
+        if j != other:
+            codes.setdefault(j, []).extend(group)
+    named = sorted((tuple(sorted(group)), j) for j, group in codes.items())
+    missing = axis.missing and class_of[-1] != other
+    return CategoryAxis(axis.column, tuple(group for group, _ in named), missing), [*(j for _, j in named), other]
+
+
+def synthesize(graph: RewritableGraph, table: Table, variables: list[Variable], most: int) -> int:
     """Return an edge of the graph with this truth table.
 
     `TooManyProductsError` where a part that cannot be taken apart needs more than `most` products.
@@ -141,7 +147,7 @@ def synthesize(graph: Graph, table: Table, variables: list[Variable], most: int)
     return _hard_table(graph, table, variables, most)
 
 
-def _take_from_outside(graph: Graph, table: Table, variables: list[Variable], most: int) -> int | None:
+def _take_from_outside(graph: RewritableGraph, table: Table, variables: list[Variable], most: int) -> int | None:
     """Return the edge if the table is a literal (or set of blocks) AND, OR or XOR the rest; else None."""
     for i, variable in enumerate(variables):
         flat = table.swapaxes(0, i).reshape(table.shape[i], -1)
@@ -163,7 +169,7 @@ def _take_from_outside(graph: Graph, table: Table, variables: list[Variable], mo
 
 
 def _take_from_inside(
-    graph: Graph, table: Table, variables: list[Variable], most: int
+    graph: RewritableGraph, table: Table, variables: list[Variable], most: int
 ) -> tuple[Table, list[Variable]] | None:
     """Return the table with some variables replaced by the one bit through which they matter; else None."""
     for size in (2, 3):
@@ -183,7 +189,7 @@ def _take_from_inside(
     return None
 
 
-def _hard_table(graph: Graph, table: Table, variables: list[Variable], most: int) -> int:
+def _hard_table(graph: RewritableGraph, table: Table, variables: list[Variable], most: int) -> int:
     """Return the cheapest edge found for a table that cannot be taken apart."""
     edges = []
     for negated, side in enumerate((table, ~table)):
@@ -202,7 +208,7 @@ def _hard_table(graph: Graph, table: Table, variables: list[Variable], most: int
     return min(edges, key=lambda edge: (cone_cost(graph, edge), graph.size[edge >> 1], edge))
 
 
-def _sum_of_products(graph: Graph, products: list[Cube], variables: list[Variable]) -> int:
+def _sum_of_products(graph: RewritableGraph, products: list[Cube], variables: list[Variable]) -> int:
     terms = [
         frozenset(
             term
@@ -215,7 +221,7 @@ def _sum_of_products(graph: Graph, products: list[Cube], variables: list[Variabl
     return _factor(graph, terms)
 
 
-def _factor(graph: Graph, products: list[frozenset[int]]) -> int:
+def _factor(graph: RewritableGraph, products: list[frozenset[int]]) -> int:
     """Return the OR of the products, with common terms taken out."""
     if not products:
         return FALSE_EDGE
@@ -236,14 +242,6 @@ def _factor(graph: Graph, products: list[frozenset[int]]) -> int:
     return graph.either(graph.both(best, _factor(graph, inside)), _factor(graph, outside))
 
 
-def cone_cost(graph: Graph, edge: int) -> int:
+def cone_cost(graph: RewritableGraph, edge: int) -> int:
     """Return the cost of the gates under an edge."""
-    return sum(graph.cost[node] for node in graph.cone([edge >> 1]))
-
-
-def table_of(bits: int, sizes: Sequence[int]) -> Table:
-    """Return a table held in an int as an array with one axis per variable."""
-    rows = int(np.prod(sizes, dtype=np.int64))
-    packed = np.frombuffer(bits.to_bytes((rows + 7) // 8, "little"), dtype=np.uint8)
-    flat: npt.NDArray[Any] = np.unpackbits(packed, count=rows, bitorder="little")
-    return flat.astype(np.bool_).reshape(tuple(sizes))
+    return sum(graph.cost[node] for node in graph.cone([edge >> 1]) if graph.is_gate(node))

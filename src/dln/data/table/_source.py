@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -113,23 +113,28 @@ def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[
         message = f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
         raise ValueError(message)
     given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
-    if all(isinstance(item, (bool, np.bool_)) for item in given) and given:
-        if len(given) != len(names):
-            message = f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}"
-            raise ValueError(message)
-        return {j for j, item in enumerate(given) if item}
+    if given and all(isinstance(item, (bool, np.bool_)) for item in given):
+        return _marked(given, len(names))
     place = {name: j for j, name in enumerate(names)}
-    chosen = {place.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given}
-    if None in chosen:
-        wrong = [item for item in given if item not in place and _index(item, len(names)) is None]
+    chosen = [place.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given]
+    wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
+    if wrong:
         message = (
             f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
         )
         raise ValueError(message)
-    return cast("set[int]", chosen)
+    return {j for j in chosen if j is not None}
+
+
+def _marked(mask: Sequence[bool], n_columns: int) -> set[int]:
+    if len(mask) != n_columns:
+        message = f"categorical_features is a mask of {len(mask)} columns, but X has {n_columns}"
+        raise ValueError(message)
+    return {j for j, is_category in enumerate(mask) if is_category}
 
 
 def _index(item: object, n_columns: int) -> int | None:
+    """Return an index that may count from the end as one from the start; None if it is none."""
     whole = isinstance(item, numbers.Integral) and not isinstance(item, bool)
     return int(item) % n_columns if whole and -n_columns <= item < n_columns else None  # type: ignore[operator, call-overload]
 
@@ -146,24 +151,28 @@ def places_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Place]:
     expected = [column.name for column in columns]
     whole = with_dates_whole(expected)
     if source.names is not None:
-        place = {name: j for j, name in enumerate(source.names)}
-        for needed in (expected, whole):
-            if place.keys() == set(needed):
-                return [_place(name, place) for name in expected]
-        origins = {_origin(name, place.keys()) for name in expected}  # some dates whole, some in parts
-        if place.keys() == origins:
-            return [_place(name, place) for name in expected]
+        given = {name: j for j, name in enumerate(source.names)}
+        origins = {_origin(name, given.keys()) for name in expected}  # dates whole, in parts, or some of either
+        if given.keys() == origins:
+            return [_place(name, given) for name in expected]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
-            message = "The feature names should match those that were passed during fit.\n"
-            message += _listed("Feature names unseen at fit time:", place.keys() - origins)
-            message += _listed("Feature names seen at fit time, yet now missing:", origins - place.keys())
-            raise ValueError(message)
+            raise ValueError(_wrong_names(set(given), origins))
     if source.n_columns == len(columns):
         return [Place(j) for j in range(len(columns))]
     if source.n_columns != len(whole):
         message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
         raise ValueError(message)
-    return [_place(name, {name: j for j, name in enumerate(whole)}) for name in expected]
+    place = {name: j for j, name in enumerate(whole)}
+    return [_place(name, place) for name in expected]
+
+
+def _wrong_names(given: set[str], expected: set[str]) -> str:
+    """Return scikit-learn's words for names that are not those of the fit."""
+    return (
+        "The feature names should match those that were passed during fit.\n"
+        + _listed("Feature names unseen at fit time:", given - expected)
+        + _listed("Feature names seen at fit time, yet now missing:", expected - given)
+    )
 
 
 def _origin(name: str, given: Collection[str]) -> str:
