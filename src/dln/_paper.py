@@ -98,7 +98,7 @@ class PaperDLNRegressor(CircuitRegressor):
         The quantile to predict where ``loss="quantile"``.
     learning_rate : float, default=0.005
         Step of the optimiser Adam.
-    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="cosine"
+    learning_rate_schedule : {"constant", "cosine"}, default="cosine"
         How the learning rate goes over ``max_epochs``.
     batch_size : int, default=32
         Rows per step.
@@ -185,7 +185,7 @@ class PaperDLNRegressor(CircuitRegressor):
         "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate_schedule": [StrOptions({"constant", "cosine", "warmup_cosine"})],
+        "learning_rate_schedule": [StrOptions({"constant", "cosine"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],

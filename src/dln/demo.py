@@ -61,9 +61,10 @@ def _compare(console: Console, model: DLNRegressor, split: list[Any], seconds: f
     """Print test R², seconds and size of our model and of others."""
     X_train, X_test, y_train, y_test = (part.to_numpy() for part in split)
     size = model.rules_.n_conditions
-    table = Table("model", "test R²", "seconds", "what a person would read", box=None)
-    for column in table.columns[1:3]:
-        column.justify = "right"
+    table = Table("model", box=None)
+    for heading in ("test R²", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("what a person would read")
     ours = f"{counted(size, 'condition')} in {counted(len(model.rules_), 'rule')}"
     table.add_row("dln", f"{model.score(split[1], split[3]):.3f}", f"{seconds:.1f}", ours)
     others = _others(size)

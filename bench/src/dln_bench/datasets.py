@@ -82,8 +82,6 @@ class Facts:
     value_maps: dict[str, dict[str, float]]
     sha256: str
     bytes: int
-    #: Whether the paper's column counts fix the choice of columns: "clear", "likely" or "ambiguous".
-    column_choice: str = "clear"
     #: Where the file is downloaded from; None for a dataset of a folder of one's own.
     source: _download.Source | None = None
 

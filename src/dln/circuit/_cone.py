@@ -42,14 +42,6 @@ def node_columns(circuit: Circuit, node: int) -> list[int]:
     return sorted({circuit.literals[i].column for i in node_cone(circuit, node) if i < len(circuit.literals)})
 
 
-def node_counts(circuit: Circuit, node: int) -> tuple[int, int]:
-    """Return how many literals and gates a node needs, each counted once; gates that pass a value on do not count."""
-    n_literals = len(circuit.literals)
-    cone = node_cone(circuit, node)
-    kinds = [circuit.gates[i - n_literals].kind for i in cone if i >= n_literals]
-    return len(cone) - len(kinds), sum(GATES[kind].cost > 0 for kind in kinds)
-
-
 def live_nodes(circuit: Circuit) -> list[bool]:
     """Return for every node whether a rule needs it; an input that its gate ignores is not needed."""
     n_literals = len(circuit.literals)

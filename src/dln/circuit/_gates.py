@@ -30,7 +30,6 @@ class GateKind:
 
     index: int
     name: str
-    symbol: str
     cost: int
 
     @property
@@ -47,22 +46,22 @@ class GateKind:
 
 
 GATES: Final[tuple[GateKind, ...]] = (
-    GateKind(0, "FALSE", "0", 0),
-    GateKind(1, "AND", "∧", 1),
-    GateKind(2, "A AND NOT B", "∧¬", 1),
-    GateKind(3, "A", "a", 0),
-    GateKind(4, "NOT A AND B", "¬∧", 1),
-    GateKind(5, "B", "b", 0),
-    GateKind(6, "XOR", "⊕", _XOR_COST),
-    GateKind(7, "OR", "∨", 1),
-    GateKind(8, "NOR", "⊽", 1),
-    GateKind(9, "XNOR", "⊙", _XOR_COST),
-    GateKind(10, "NOT B", "¬b", 0),
-    GateKind(11, "A OR NOT B", "∨¬", 1),
-    GateKind(12, "NOT A", "¬a", 0),
-    GateKind(13, "NOT A OR B", "¬∨", 1),
-    GateKind(14, "NAND", "⊼", 1),
-    GateKind(15, "TRUE", "1", 0),
+    GateKind(0, "FALSE", 0),
+    GateKind(1, "AND", 1),
+    GateKind(2, "A AND NOT B", 1),
+    GateKind(3, "A", 0),
+    GateKind(4, "NOT A AND B", 1),
+    GateKind(5, "B", 0),
+    GateKind(6, "XOR", _XOR_COST),
+    GateKind(7, "OR", 1),
+    GateKind(8, "NOR", 1),
+    GateKind(9, "XNOR", _XOR_COST),
+    GateKind(10, "NOT B", 0),
+    GateKind(11, "A OR NOT B", 1),
+    GateKind(12, "NOT A", 0),
+    GateKind(13, "NOT A OR B", 1),
+    GateKind(14, "NAND", 1),
+    GateKind(15, "TRUE", 0),
 )
 
 FALSE, AND, A_AND_NOT_B, A, NOT_A_AND_B, B, XOR, OR = range(8)

@@ -68,7 +68,7 @@ class Run:
         with sigterm_after_cleanup():
             try:
                 pool = open_pool(seconds_left)
-                self._progress.begin(pool.n_jobs)
+                self._progress.begin()
                 size = max(ROUND, pool.n_jobs)
                 for first in range(0, n_trials, size):
                     self._round(pool, [n for n in missing if first <= n < first + size], first, seconds_left)
