@@ -77,14 +77,19 @@ def _converted(
     file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
 ) -> pl.Series:
     """Return a column as what the model reads: text for categories of text, Booleans, or numbers."""
-    is_text = column.dtype == pl.String
-    if categories is not None and (not categories or any(isinstance(category, str) for category in categories)):
-        return values.text(column) if is_text else as_text(column)
-    if not is_text:
-        if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-            raise _wrong_type(file, column, "numbers")
-        is_exact = column.dtype == pl.Boolean or (categories is not None and column.dtype.is_integer())
-        return column if is_exact else column.cast(pl.Float64)
+    reads_text = categories is not None and (not categories or any(isinstance(c, str) for c in categories))
+    if column.dtype == pl.String:
+        return values.text(column) if reads_text else _parsed(file, column, categories, first_row)
+    if reads_text:
+        return as_text(column)
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        raise _wrong_type(file, column, "numbers")
+    is_exact = column.dtype == pl.Boolean or (categories is not None and column.dtype.is_integer())
+    return column if is_exact else column.cast(pl.Float64)
+
+
+def _parsed(file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int) -> pl.Series:
+    """Return a column of text as the Booleans or numbers that it says."""
     if categories is not None and all(isinstance(category, bool) for category in categories):
         return _checked(file, column, values.boolean(column), "true or false", first_row)
     numbers = _checked(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)

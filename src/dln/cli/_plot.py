@@ -24,7 +24,7 @@ def plot(
 ) -> None:
     """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
     from dln.cli._model import open_model
-    from dln.cli._read import check_output, whole_or_nothing
+    from dln.cli._output import check_output, whole_or_nothing
 
     if not output.lower().endswith(ENDINGS):
         message = f"a picture's name must end in .svg, .png or .pdf, got {output!r}"

@@ -56,7 +56,8 @@ def predict(
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln.cli._inputs import find_inputs
     from dln.cli._model import open_saved
-    from dln.cli._read import STANDARD, check_output, open_table, output_kind
+    from dln.cli._output import check_output, output_kind
+    from dln.cli._read import STANDARD, open_table
 
     kind = output_kind(output)
     check_output(output, force=force)
@@ -123,7 +124,7 @@ class _Run:
         import polars as pl
 
         from dln.cli._inputs import sources
-        from dln.cli._read import whole_or_nothing, written_to
+        from dln.cli._output import whole_or_nothing, written_to
 
         # The row number rides along, so that a message can name the file's own row.
         scan = self.file.scan()

@@ -26,12 +26,9 @@ def prune(
 ) -> None:
     """Make a model smaller: the best found for so many conditions, with weights of its own. Needs no table."""
     from dln.cli._model import open_model
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._output import check_model_output
 
-    if output == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like small.dln"
-        raise Mistake(message)
-    check_output(output, force=force)
+    check_model_output(output, force=force)
     whole = open_model(model)
     try:
         smaller = whole.prune(max_conditions)

@@ -9,20 +9,18 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from dln._closest import closest
 from dln.cli._mistakes import Mistake
 
 if TYPE_CHECKING:
@@ -176,8 +174,8 @@ def existing_file(name: str, *, what: str) -> Path:
     except FileNotFoundError:
         folder = path.parent if path.parent.is_dir() else Path()
         others = [other.name for other in folder.iterdir() if other.is_file()]
-        close = get_close_matches(path.name, others, n=1, cutoff=SIMILAR)
-        hint = f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ": check its name and folder"
+        meant = closest(path.name, others, SIMILAR)
+        hint = ": check its name and folder" if meant is None else f"; did you mean {str(path.with_name(meant))!r}?"
         message = f"there is no file {name!r}{hint}"
         raise Mistake(message) from None
     except (OSError, ValueError) as error:
@@ -311,93 +309,3 @@ def _not_utf8(path: Path) -> tuple[int, int] | None:
             except UnicodeDecodeError as error:
                 return number, line[error.start]
     return None
-
-
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-def check_output(name: str, *, force: bool) -> None:
-    """Raise a `Mistake` unless the output can be written: never over a file that is there, unless forced."""
-    if name == STANDARD:
-        return
-    path = Path(name)
-    if path.is_dir():
-        message = f"{name!r} is a folder: give the name of a file in it"
-        raise Mistake(message)
-    if path.exists() and not force:
-        message = f"{name!r} is there already and was not touched: give another name, or --force to replace it"
-        raise Mistake(message)
-    if not path.parent.is_dir():
-        message = f"there is no folder {str(path.parent)!r} to write {path.name!r} into: make it first"
-        raise Mistake(message)
-
-
-def output_kind(name: str) -> str:
-    """Return csv, tsv or parquet, by the name of the output."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
-    if name == STANDARD or suffixes[-1:] == [".csv"]:
-        return "csv"
-    if suffixes[-1:] in ([".tsv"], [".tab"]):
-        return "tsv"
-    if suffixes[-1:] in ([".parquet"], [".pq"]) and not name.lower().endswith(".gz"):
-        return "parquet"
-    message = f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
-    raise Mistake(message)
-
-
-@contextmanager
-def whole_or_nothing(name: str) -> Iterator[Any]:
-    """Give a place to write to that becomes the output only if all went well; standard output for ``-``."""
-    if name == STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(os.path.realpath(name))  # a symbolic link stays one
-    with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
-        part = Path(folder) / path.name
-        if name.lower().endswith(".gz"):
-            with gzip.open(part, "wb", compresslevel=6) as zipped:
-                yield zipped
-        else:
-            yield part
-        with suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(path.stat().st_mode))
-        part.replace(path)
-
-
-@contextmanager
-def written_to(place: Any) -> Iterator[Any]:
-    """Give what polars may write to for a place; if that fails, raise why, and not what polars makes of it."""
-    with place.open("wb") if isinstance(place, Path) else nullcontext(place) as file:
-        sink = Sink(file)
-        try:
-            yield sink
-            sink.flush()
-        except Exception:
-            if sink.error is not None:
-                raise sink.error from None
-            raise
-
-
-class Sink:
-    """A file with no more methods than a writer needs, so that none looks for its descriptor; it keeps its error."""
-
-    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        """Write all of the data."""
-        try:
-            return self._file.write(data)
-        except OSError as error:
-            self.error = error
-            raise
-
-    def flush(self) -> None:
-        """Hand on what is held back."""
-        try:
-            self._file.flush()
-        except OSError as error:
-            self.error = error
-            raise

@@ -56,7 +56,7 @@ def report(
     Of the table that dln fit learned from, only the rows that it tested on are measured.
     """
     from dln.cli._model import open_model
-    from dln.cli._read import check_output
+    from dln.cli._output import check_output
 
     if not output.lower().endswith((".html", ".htm")):
         message = f"a page's name must end in .html, got {output!r}"

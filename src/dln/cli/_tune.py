@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain
+from dln.cli._mistakes import INTERRUPTED, Mistake, told_in_sentences, was_interrupted
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -35,6 +34,11 @@ class _Wish:
     jobs: int | None
     max_rows: int | None
     seed: int
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            message = "--jobs must be a number of trials above 0, or -1 for one per core, got 0"
+            raise Mistake(message)
 
 
 def tune(
@@ -81,23 +85,16 @@ def tune(
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, PaperDLNRegressor
     from dln.cli._columns import Wishes
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
     from dln.cli._training_table import read_training_table, tell_columns
 
-    if output == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like best.dln"
-        raise Mistake(message)
     if output is not None:
-        check_output(output, force=force)
-    if jobs == 0:
-        message = "--jobs must be a number of trials above 0, or -1 for one per core, got 0"
-        raise Mistake(message)
-    limit = None if time_limit is None else seconds(time_limit)
+        check_model_output(output, force=force)
+    wish = _Wish(trials, seconds(time_limit), storage or _storage_of(table), ray, jobs, max_rows, seed)
     wishes = Wishes(target, None, drop or (), categorical or (), keep or (), missing or ())
     size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
     file, data = read_training_table(table, wishes)
-    wish = _Wish(trials, limit, storage or _storage_of(table), ray, jobs, max_rows, seed)
     if fresh:
         _forget(Path(wish.storage))
     talks = not (quiet or as_json)
@@ -146,11 +143,9 @@ def _forget(path: Path) -> None:
 
 def _search(model: CircuitRegressor, data: Learnable, wish: _Wish, *, talks: bool) -> tuple[Study, bool]:
     """Return the study, and whether Ctrl-C ended it early."""
-    from dln import FitInterruptedWarning
     from dln.tune import StudyError, search
 
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
+    with told_in_sentences() as caught:  # after Ctrl-C: what there is now
         try:
             study = search(
                 model,
@@ -168,11 +163,7 @@ def _search(model: CircuitRegressor, data: Learnable, wish: _Wish, *, talks: boo
         except StudyError as error:
             message = f"{error}; --fresh starts anew" if "of another search" in str(error) else str(error)
             raise Mistake(message) from error
-        except ValueError as error:
-            raise Mistake(str(error)) from error
-    for warning in told:  # after Ctrl-C: what there is now
-        complain(str(warning.message))
-    return study, any(issubclass(warning.category, FitInterruptedWarning) for warning in told)
+    return study, was_interrupted(caught)
 
 
 def _save(study: Study, output: str, target: str) -> None:

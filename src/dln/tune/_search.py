@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from numbers import Integral
 from typing import Any, Final
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from dln._atomic import AnyPath
+from dln._closest import closest
 from dln._errors import FitInterruptedWarning
 from dln.tune import _data as data
 from dln.tune._context import Space
@@ -202,7 +202,7 @@ def _check_space(estimator: Any, params: Mapping[str, Any]) -> None:
     known = estimator.get_params(deep=True)
     for name in params:
         if name.split("__")[0] not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, sorted(known)))}"
+            meant = closest(name, known)
+            hint = f"it has {', '.join(map(repr, sorted(known)))}" if meant is None else f"did you mean {meant!r}?"
             message = f"the space sets {name!r}, which {type(estimator).__name__} does not have; {hint}"
             raise ValueError(message)
