@@ -202,7 +202,18 @@ class DLNRegressor(CircuitRegressor):
 
     @staticmethod
     def paper(**changes: Any) -> PaperDLNRegressor:
-        """Return the paper's network, a class of its own: `PaperDLNRegressor`."""
+        """Return the paper's network, a class of its own.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `PaperDLNRegressor` that are not to be its defaults.
+
+        Returns
+        -------
+        PaperDLNRegressor
+
+        """
         return PaperDLNRegressor(**changes)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -370,19 +381,7 @@ class DLNRegressor(CircuitRegressor):
 
 
 def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor | PaperDLNRegressor:
-    """Return the fitted model that `save` wrote: it predicts the same bits.
-
-    A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
-    is ever run.
-
-    >>> import tempfile
-    >>> model = DLNRegressor(n_networks=0, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.dln")
-    ...     loaded = load(f"{folder}/model.dln")
-    >>> bool((loaded.predict([[1.0], [3.0]]) == model.predict([[1.0], [3.0]])).all())
-    True
-    """
+    """Return the fitted model that `save` wrote, as `dln.load` does, which need not import this module."""
     saved = read_model(path, max_bytes)
     return from_saved(estimator_class(saved), saved, path)
 

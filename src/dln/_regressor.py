@@ -149,6 +149,12 @@ class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, Regr
         The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
         to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
         out.
+
+        Parameters
+        ----------
+        path : path
+            The file, like "house.dln".
+
         """
         check_is_fitted(self, "circuit_")
         write_model(path, to_saved(self))

@@ -34,10 +34,28 @@ _PLAIN_DTYPES: Final = (np.float64, np.float32, np.int64, np.object_)
 def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     """Return the fitted model that `DLNRegressor.save` wrote: it predicts the same bits.
 
-    A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
-    is ever run. A process that only loads a model and predicts a few rows, given as lists or as an array, imports
-    nothing slow.
+    Nothing in the file is ever run. A process that only loads a model and predicts a few rows, given as lists or as an
+    array, imports nothing slow.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : int, default=16_777_216
+        A larger file is refused.
+
+    Returns
+    -------
+    DLNRegressor or PaperDLNRegressor
+        The fitted model, of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, hostile, of a later format or too large.
+
+    Examples
+    --------
     >>> import tempfile, dln
     >>> model = dln.DLNRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -45,6 +63,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     ...     loaded = load(f"{folder}/model.dln")
     >>> bool((loaded.predict([[1.0], [3.0]]) == model.predict([[1.0], [3.0]])).all())
     True
+
     """
     if "dln._estimator" in sys.modules:
         from dln._estimator import load as load_estimator

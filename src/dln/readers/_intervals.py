@@ -113,6 +113,11 @@ class PredictsIntervals:
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite where the model knows too few rows to promise so much.
 
+        Raises
+        ------
+        AttributeError
+            If the model was not calibrated, and its fit had no rows to learn it from.
+
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
