@@ -28,3 +28,8 @@ def test_an_output_is_whole_or_not_there(tmp_path):
     with whole_or_nothing(str(path)) as place:
         place.write_text("new")
     assert path.read_text() == "new"
+
+
+def _fail_half_way(place):
+    place.write_text("half")
+    raise RuntimeError

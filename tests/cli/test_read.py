@@ -120,8 +120,3 @@ def test_dates_are_read_in_any_plain_format(moment, form):
     """A date in one of the formats that cannot be mistaken is read back to the precision that the format has."""
     text = moment.strftime(form.replace("%.f", ".%f"))
     assert values.date(pl.Series([text])).to_list() == [datetime.strptime(text, form.replace("%.f", ".%f"))]  # noqa: DTZ007
-
-
-def _fail_half_way(place):
-    place.write_text("half")
-    raise RuntimeError
