@@ -367,11 +367,13 @@ class DLNRegressor(CircuitRegressor):
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
-        told = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
-        told += [Point(size, None, None, worth) for size, worth in sorted(explained.items())]
+        larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
+        # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
+        larger += [Point(size, None, None, worth) for size, worth in explained.items()]
         self._learned(X, rows, circuits[-1], learned.networks.networks)
         self.support_ = list(kept[-1].support)
-        self._frontier = Frontier((*kept, *told), learned.ceiling)
+        ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)
+        self._frontier = Frontier(tuple(ascending), learned.ceiling)
         validation, size = learned.validation, kept[-1].max_conditions
         if validation is not None and size in validation.predicted:
             spread, mean = rows.target.spread, rows.target.mean

@@ -25,6 +25,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from dln._errors import MissingExtraError
+from dln._regressor import n_threads
 from dln.tune import _ray
 
 T = TypeVar("T")
@@ -59,9 +60,7 @@ def jobs_here(n_jobs: int | None) -> int:
     >>> jobs_here(None), jobs_here(3)
     (1, 3)
     """
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return 1 if n_jobs is None else n_threads(n_jobs)
 
 
 class Pool(Generic[T, R]):

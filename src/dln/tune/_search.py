@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from dln._atomic import AnyPath
 from dln._closest import closest
 from dln._errors import FitInterruptedWarning
+from dln._regressor import draw_seed
 from dln.tune import _data as data
 from dln.tune._context import Space
 from dln.tune._facts import parameters
@@ -173,7 +173,7 @@ def _seed(random_state: Any, kept: int | None) -> int:
         return seed
     if random_state is None and kept is not None:
         return kept
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return draw_seed(random_state)
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
