@@ -1,4 +1,4 @@
-"""What the columns of a table are, found as a person would, to learn from.
+"""What the columns of a table are, judged as a person would, to learn from.
 
 The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
 tell how to make them again (`_inputs`).
@@ -36,7 +36,7 @@ _ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ColumnFact:
     """What a column is, in a word, and why it was left out or changed, in a sentence."""
 
     name: str
@@ -46,7 +46,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user said about columns."""
+    """What the user wants done with columns."""
 
     target: str
     weight: str | None = None
@@ -58,14 +58,14 @@ class Wishes:
 
 @dataclass(slots=True)
 class Findings:
-    """Columns to learn from, and what was found on the way."""
+    """Columns to learn from, and what each column of the file was taken for."""
 
     columns: list[pl.Series] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    facts: list[ColumnFact] = field(default_factory=list)
 
     def say(self, name: str, kind: Kind, detail: str = "", *columns: pl.Series) -> None:
         """Enter a column of the file and the columns that were made of it."""
-        self.found.append(Found(name, kind, detail))
+        self.facts.append(ColumnFact(name, kind, detail))
         self.columns.extend(columns)
 
 
@@ -75,7 +75,7 @@ class Learnable(NamedTuple):
     X: pl.DataFrame
     y: pl.Series
     weight: pl.Series | None
-    found: list[Found]
+    facts: list[ColumnFact]
     n_without_target: int
 
 
@@ -86,7 +86,7 @@ def learnable(file: TableFile, frame: pl.DataFrame, wishes: Wishes) -> Learnable
     y = numbers_of(file, frame, wishes.target, "the target")
     known = y.is_not_null()
     if not known.any():
-        message = f"the target {wishes.target!r} is missing in every row of {file.said}: give rows where it is known"
+        message = f"the target {wishes.target!r} is missing in every row of {file.label}: give rows where it is known"
         raise Mistake(message)
     weight = None
     if wishes.weight is not None:
@@ -100,17 +100,17 @@ def learnable(file: TableFile, frame: pl.DataFrame, wishes: Wishes) -> Learnable
             # Typed on the whole table, so that a message names the file's own row; judged on the rows that are used.
             _find(findings, file, name, frame[name], known, wishes)
     if not findings.columns:
-        why = "; ".join(f"{found.name!r}: {found.detail}" for found in findings.found if found.kind == "left out")
-        message = f"{file.said} has no column to learn from besides the target {wishes.target!r}"
+        why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in findings.facts if fact.kind == "left out")
+        message = f"{file.label} has no column to learn from besides the target {wishes.target!r}"
         raise Mistake(f"{message} ({why})" if why else message)
     X = pl.DataFrame(findings.columns)
-    return Learnable(X, y.filter(known), weight, findings.found, int((~known).sum()))
+    return Learnable(X, y.filter(known), weight, findings.facts, int((~known).sum()))
 
 
 def _check_names(file: TableFile, wishes: Wishes) -> None:
     if len(file.names) == 1:
         message = (
-            f"{file.said} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
+            f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
             "(separated by commas, semicolons, tabs or |)"
         )
         raise Mistake(message)
@@ -124,7 +124,7 @@ def _check_names(file: TableFile, wishes: Wishes) -> None:
     for option, names in options:
         for name in names:
             if name not in file.names:
-                message = f"{option}: {file.said} has no column {name!r}; {nearest(name, file.names)}"
+                message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
                 raise Mistake(message)
     used = {wishes.target: "--target"}
     for option, names in options[1:4]:
@@ -161,7 +161,7 @@ def numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl
         row = int(wrong.arg_max() or 0)
         few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
         message = (
-            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.said} holds {quoted(column[row])}{few}: "
+            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
             "correct it, or choose another column"
         )
         raise Mistake(message)
@@ -173,10 +173,10 @@ def _check_weight(file: TableFile, name: str, weight: pl.Series) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         what = "nothing" if weight[row] is None else f"{weight[row]:g}"
-        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.said} holds {what}"
+        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
         raise Mistake(message)
     if not weight.sum() > 0:
-        message = f"the weight {name!r} is 0 in every row of {file.said}: give some rows a weight above 0"
+        message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
         raise Mistake(message)
 
 
@@ -268,7 +268,7 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
         others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
         given = quoted(column[row].strip())
         message = (
-            f"column {name!r} of {file.said} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
+            f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
             f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
         )
         raise Mistake(message)
@@ -281,15 +281,15 @@ def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | No
     if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone is not None:
         dates = dates.dt.replace_time_zone(None)
     made = {part: values.date_part(dates, part) for part in DATE_PARTS}
-    told = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
-    if not told and dates.null_count():
-        told = {part: column for part, column in made.items() if column.count()}  # whether there is one tells something
-        told = dict(list(told.items())[:1])
-    if not told:
+    useful = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
+    if not useful and dates.null_count():
+        # Whether there is a date tells something.
+        useful = dict([(part, column) for part, column in made.items() if column.count()][:1])
+    if not useful:
         findings.say(name, "left out", "it is the same in every row")
         return
-    how = _listed(", ".join(told), f"read as {order}" if order else "", missing)
-    findings.say(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in told.items()))
+    how = _listed(", ".join(useful), f"read as {order}" if order else "", missing)
+    findings.say(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in useful.items()))
 
 
 def _unusable(column: pl.Series) -> str | None:

@@ -135,7 +135,7 @@ def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
     return [score(name, model.predict(split.X_test), split, took), *peers(split)]
 
 
-# --- what is said -----------------------------------------------------------------------------------------------------
+# --- what is shown ----------------------------------------------------------------------------------------------------
 
 
 def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list[Score], took: float) -> None:
@@ -179,10 +179,10 @@ def _print_json(
     print_json(
         {
             "model": str(Path(output)),
-            "table": file.said,
+            "table": file.label,
             "target": wishes.target,
             "weight": wishes.weight,
-            "columns": [asdict(entry) for entry in data.found],
+            "columns": [asdict(entry) for entry in data.facts],
             "rows": {"train": len(split.y), "test": len(split.y_test), "without_target": data.n_without_target},
             "conditions": model.rules_.n_conditions,
             "rules": len(model.circuit_.rules),

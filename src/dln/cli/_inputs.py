@@ -25,7 +25,7 @@ class Input:
     order: str | None = None
 
 
-def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Input]:
+def find_inputs(file: TableFile, circuit: Circuit, model_name: str) -> list[Input]:
     """Return where each column of a model comes from; those that no rule reads are not read here either."""
     used = {literal.column for literal in circuit.literals}
     inputs = []
@@ -39,7 +39,7 @@ def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Inpu
             inputs.append(Input(column, *split))
         else:
             name = column.name if split is None else split[0]
-            message = f"{model_said} needs the column {name!r}, but {file.said} has none; {nearest(name, file.names)}"
+            message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
             raise Mistake(message)
     return inputs
 
@@ -119,7 +119,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
         row = int(wrong.arg_max() or 0)
         message = (
             f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
-            f"of {file.said} holds {quoted(column[row])}: correct it, or leave it empty"
+            f"of {file.label} holds {quoted(column[row])}: correct it, or leave it empty"
         )
         raise Mistake(message)
     return read
@@ -127,6 +127,6 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> Mistake:
     return Mistake(
-        f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.said} it holds "
+        f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.label} it holds "
         f"{dtype_words(column.dtype)}"
     )

@@ -55,7 +55,7 @@ def output_kind(name: str) -> str:
 
 @contextmanager
 def whole_or_nothing(name: str) -> Iterator[Any]:
-    """Give a place to write to that becomes the output only if all went well; standard output for ``-``."""
+    """Give a path or file to write to that becomes the output only if all went well; standard output for ``-``."""
     if name == STANDARD:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -72,9 +72,9 @@ def whole_or_nothing(name: str) -> Iterator[Any]:
 
 
 @contextmanager
-def written_to(place: Any) -> Iterator[Any]:
-    """Give what polars may write to for a place; if that fails, raise why, and not what polars makes of it."""
-    with place.open("wb") if isinstance(place, Path) else nullcontext(place) as file:
+def written_to(output: Any) -> Iterator[Any]:
+    """Give what polars may write to for an output; if that fails, raise why, and not what polars makes of it."""
+    with output.open("wb") if isinstance(output, Path) else nullcontext(output) as file:
         sink = Sink(file)
         try:
             yield sink

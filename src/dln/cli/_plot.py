@@ -37,8 +37,8 @@ def plot(
 
     rules = fitted.rules_
     picture = draw(fitted.circuit_, max_rules=max_rules, order=[row.index for row in rules], target=rules.target)
-    with whole_or_nothing(output) as place:
-        picture.save(place)
+    with whole_or_nothing(output) as part:
+        picture.save(part)
     if not quiet:
         drawn = min(max_rules, len(rules))
         console(stderr=True).print(f"{drawn} of {len(rules)} rules drawn in {Path(output)}.", soft_wrap=True)

@@ -180,7 +180,7 @@ def _variance(data: Learnable, wish: _Wish) -> float:
     return float(y.astype(float).var())
 
 
-# --- what is said -----------------------------------------------------------------------------------------------------
+# --- what is shown ----------------------------------------------------------------------------------------------------
 
 
 def _tell_start(wish: _Wish) -> None:
@@ -250,7 +250,7 @@ def _print_json(file: TableFile, target: str, study: Study, wish: _Wish, output:
 
     print_json(
         {
-            "table": file.said,
+            "table": file.label,
             "target": target,
             "storage": wish.storage,
             "model": output,

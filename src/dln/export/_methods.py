@@ -302,9 +302,9 @@ def _verified(
         with tempfile.TemporaryDirectory(prefix="dln-") as folder:
             trial = Path(folder) / path.name
             trial.write_bytes(data)
-            found = run_and_compare(trial, form, target, options)
+            verification = run_and_compare(trial, form, target, options)
     except EngineMissing as missing:
         note = f"not verified: that needs {missing}"
         warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
         return None, note
-    return found, str(found)
+    return verification, str(verification)

@@ -38,7 +38,7 @@ MAX_WORK: Final = 2**26
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A rule that fired: its words, its weight, its place in ``circuit.rules``."""
+    """A rule that fired: its words, its weight, its index in ``circuit.rules``."""
 
     rule: str
     weight: float
@@ -219,20 +219,20 @@ def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | Category
         )
         raise ValueError(message)
     sizes = [axis.size for axis in axes]
-    place = {axis.column: i for i, axis in enumerate(axes)}
+    axis_of = {axis.column: i for i, axis in enumerate(axes)}
     everything = (1 << rows) - 1
-    found: dict[int, int] = {}
+    tables: dict[int, int] = {}
     for i in cone:
         if i < n_literals:
             literal = circuit.literals[i]
-            index = place[literal.column]
-            found[i] = column_table(sizes, index, blocks_where(axes[index], literal))
+            index = axis_of[literal.column]
+            tables[i] = column_table(sizes, index, blocks_where(axes[index], literal))
         else:
             gate = circuit.gates[i - n_literals]
-            a, b = found[gate.a], found[gate.b]
+            a, b = tables[gate.a], tables[gate.b]
             parts = (~a & ~b, ~a & b, a & ~b, a & b)
-            found[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
-    packed = np.frombuffer(found[node].to_bytes((rows + 7) // 8, "little"), dtype=np.uint8)
+            tables[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
+    packed = np.frombuffer(tables[node].to_bytes((rows + 7) // 8, "little"), dtype=np.uint8)
     table = np.unpackbits(packed, count=rows, bitorder="little").astype(np.float64).reshape(sizes)
     return axes, table
 

@@ -29,7 +29,7 @@ class RuleRow:
 
     `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
     weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
-    it prints; `index` is its place in ``circuit.rules``.
+    it prints; `index` is its position in ``circuit.rules``.
     """
 
     rule: str

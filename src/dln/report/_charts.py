@@ -1,4 +1,4 @@
-"""The geometry of charts: places of marks and labels, which templates draw as SVG."""
+"""The geometry of charts: positions of marks and labels, which templates draw as SVG."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIDES: Final = (8.0, 312.0)
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis and its label."""
+    """A position on an axis and its label."""
 
     at: float
     label: str
@@ -115,9 +115,9 @@ def effect_chart(column: NumberColumn) -> EffectChart:
     levels = sorted({column.averages[0], *column.averages})
     room = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
     up = Scale(levels[0] - room, levels[-1] + room, LINE[1], LINE[0])
-    places = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
-    line = f"M{places[0]},{up(column.averages[0])}"
-    for level, end in zip(column.averages, places[1:], strict=True):
+    xs = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
+    line = f"M{xs[0]},{up(column.averages[0])}"
+    for level, end in zip(column.averages, xs[1:], strict=True):
         line += f"V{up(level)}H{end}"
     most = max(column.counts, default=0) or 1
     width = (SIDES[1] - SIDES[0]) / max(len(column.counts), 1)

@@ -97,8 +97,8 @@ def fingerprint(space: Space, context: Context) -> str:
         study = package.create_study(sampler=package.samplers.RandomSampler(seed=i))
         trial = study.ask()
         params = _parameters(space, trial, context)
-        told = {name: package.distributions.distribution_to_json(d) for name, d in trial.distributions.items()}
-        draws.append([told, sorted(params)])
+        distributions = {name: package.distributions.distribution_to_json(d) for name, d in trial.distributions.items()}
+        draws.append([distributions, sorted(params)])
     return hashlib.sha256(json.dumps(draws, sort_keys=True).encode()).hexdigest()
 
 

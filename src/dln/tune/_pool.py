@@ -130,8 +130,8 @@ class Pool(Generic[T, R]):
         )
         results = parallel(calls())
         try:
-            while (found := next(results, None)) is not None:
-                number, blob = found
+            while (result := next(results, None)) is not None:
+                number, blob = result
                 yield number, _cloudpickle().loads(blob)
                 parallel.timeout = _or_none(seconds())
         finally:
@@ -167,8 +167,8 @@ def _or_none(seconds: float) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    told = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
-    last = told[1] if told else " ".join(str(error).split()) or type(error).__name__
+    match = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
+    last = match[1] if match else " ".join(str(error).split()) or type(error).__name__
     return f"the process that ran it died {RETRIES + 1} times, the last time with {last}"
 
 

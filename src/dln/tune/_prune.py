@@ -51,7 +51,7 @@ class Bars:
     @classmethod
     def of(cls, curves: Sequence[Mapping[int, float]], fold_losses: Sequence[Sequence[float]]) -> Bars:
         """Return the bars that earlier trials set by their curves and by their losses in each fold."""
-        told = [tuple(sorted(curve.items())) for curve in curves if curve]
+        known = [tuple(sorted(curve.items())) for curve in curves if curve]
         n_folds = max(map(len, fold_losses), default=0)
         whole = [tuple(losses) for losses in fold_losses if len(losses) == n_folds]
         best: tuple[float, ...] = ()
@@ -63,7 +63,7 @@ class Bars:
                 for losses in whole
                 if losses is not best
             )
-        return cls(tuple(told) if len(told) >= ENOUGH_TRIALS else (), best, spread)
+        return cls(tuple(known) if len(known) >= ENOUGH_TRIALS else (), best, spread)
 
     def rules_out_fold(self, losses: Sequence[float]) -> bool:
         """Whether a trial with these losses in its first folds is to end.

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dln.network._signals import sigterm_after_cleanup
 from dln.tune._context import Context, Space
-from dln.tune._facts import told
+from dln.tune._facts import plain_values
 from dln.tune._optuna import Answer, Question, ask
 from dln.tune._pool import Lost, Pool
 from dln.tune._progress import Progress
@@ -102,8 +102,8 @@ class Run:
                 self._end(Answer(question, twin))
         with closing(pool.run(tasks, seconds_left)) as ended:
             for task, outcome in ended:
-                found = Outcome("failed", error=outcome.reason) if isinstance(outcome, Lost) else outcome
-                self._end(Answer(questions[task.number], found))
+                ended_as = Outcome("failed", error=outcome.reason) if isinstance(outcome, Lost) else outcome
+                self._end(Answer(questions[task.number], ended_as))
                 if self._stop or seconds_left() <= 0:
                     return
 
@@ -118,9 +118,9 @@ class Run:
 
 def _twin(question: Question, known: Sequence[Answer]) -> Outcome | None:
     """Return the outcome of an earlier trial with the same parameters: it would be the same again."""
-    asked = told(question.params)
+    asked = plain_values(question.params)
     for answer in known:
-        if answer.outcome.state != "failed" and told(answer.question.params) == asked:
+        if answer.outcome.state != "failed" and plain_values(answer.question.params) == asked:
             outcome = answer.outcome
             return Outcome(outcome.state, outcome.losses, outcome.curve, 0.0, outcome.fit_seconds, outcome.error)
     return None

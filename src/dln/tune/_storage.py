@@ -71,13 +71,13 @@ class Storage:
         """Return what is known of the search that is kept here; None if none has begun."""
         if self._study is None:
             return None
-        told = self._study.user_attrs.get(_FACTS)
-        if told is None:
+        kept = self._study.user_attrs.get(_FACTS)
+        if kept is None:
             if self._study.get_trials(deepcopy=False):
                 raise _damaged(self._path, "it has trials but does not say of what")
             return None
         try:
-            facts: dict[str, Any] = json.loads(told)
+            facts: dict[str, Any] = json.loads(kept)
             int(facts["random_state"])
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(self._path, "what it says of its search makes no sense") from error
