@@ -261,7 +261,7 @@ class DLNRegressor(CircuitRegressor):
                 progress.say_compiling()
             learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
             progress.end(cut_short=clock.was_asked or bool(clock.cut))
-            self._become(X, rows, learned, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, were_set_aside=unseen is not None)
         if clock.was_asked or clock.cut:
             cut = ", ".join(dict.fromkeys(clock.cut)) or "nothing"
             kept = f"the model is the best found so far; cut short: {cut}"
@@ -350,7 +350,7 @@ class DLNRegressor(CircuitRegressor):
 
         return train
 
-    def _become(self, X: Any, rows: Rows, learned: Learned, *, were_set_aside: bool) -> None:
+    def _set_model(self, X: Any, rows: Rows, learned: Learned, *, were_set_aside: bool) -> None:
         """Become the model that was learned."""
         training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
         circuits = assemble([(p.expressions, p.intercept, p.weights) for p in learned.points], training)

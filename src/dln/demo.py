@@ -19,7 +19,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor
-from dln.circuit._words import counted
 from dln.cli._peers import lightgbm
 
 #: Rows of the table, and the seed of all that is drawn. Measured on three splits: on each of them the page was ahead of
@@ -66,8 +65,7 @@ def _compare(console: Console, model: DLNRegressor, split: list[Any], seconds: f
     for heading in ("test R²", "seconds"):
         table.add_column(heading, justify="right")
     table.add_column("what a person would read")
-    ours = f"{counted(size, 'condition')} in {counted(len(model.rules_), 'rule')}"
-    table.add_row("dln", f"{model.score(split[1], split[3]):.3f}", f"{seconds:.1f}", ours)
+    table.add_row("dln", f"{model.score(split[1], split[3]):.3f}", f"{seconds:.1f}", model.rules_.size_text)
     others = _others(size)
     for name, other, reads in others:
         start = time.perf_counter()

@@ -5,23 +5,23 @@ import pytest
 
 from commands import HOUSES, houses, write
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
-from dln.cli._columns import Wishes, learnable
+from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._inputs import find_inputs, inputs_of
 from dln.cli._mistakes import Mistake
 from dln.cli._read import open_table
 
 
-def found(tmp_path, text, **wishes):
+def found(tmp_path, text, **chosen):
     """Return what was learned from a CSV text with the target price."""
     write(tmp_path, {"t.csv": text})
     with open_table(str(tmp_path / "t.csv")) as file:
-        return learnable(file, file.read(), Wishes("price", **wishes))
+        return learnable(file, file.read(), ColumnOptions("price", **chosen))
 
 
-def column(tmp_path, values, **wishes):
+def column(tmp_path, values, **chosen):
     """Return what a column x of text is taken for, and the columns that are made of it."""
     frame = pl.DataFrame({"x": values, "other": [3 * i % 7 for i in range(len(values))], "price": range(len(values))})
-    result = found(tmp_path, frame.write_csv(quote_style="non_numeric"), **wishes)
+    result = found(tmp_path, frame.write_csv(quote_style="non_numeric"), **chosen)
     return result.found[0].kind, result.found[0].detail, result.X.drop("other")
 
 
@@ -139,7 +139,7 @@ def test_parquet_types_are_kept(tmp_path):
     )
     frame.write_parquet(tmp_path / "t.parquet")
     with open_table(str(tmp_path / "t.parquet")) as file:
-        result = learnable(file, file.read(), Wishes("price"))
+        result = learnable(file, file.read(), ColumnOptions("price"))
     kinds = {entry.name: entry.kind for entry in result.found}
     assert kinds["sold_at"] == "dates"
     assert kinds["digits"] == "categories"
@@ -204,7 +204,7 @@ def test_identifiers_are_exact(tmp_path):
         with open_table(str(tmp_path / "t.parquet")) as file:
             if expected is None:
                 with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*whole numbers or text"):
-                    learnable(file, file.read(), Wishes("price", categorical=["x"]))
+                    learnable(file, file.read(), ColumnOptions("price", categorical=["x"]))
             else:
-                X = learnable(file, file.read(), Wishes("price", categorical=["x"])).X
+                X = learnable(file, file.read(), ColumnOptions("price", categorical=["x"])).X
                 assert set(X["x"]) == expected

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commands import HOUSES, houses
 from dln.cli import _values as values
-from dln.cli._columns import Wishes, learnable
+from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import open_table
 
@@ -100,7 +100,7 @@ def test_a_damaged_text_is_a_table_or_a_mistake(cut, edits, tmp_path):
     sentence = ""
     try:
         with open_table(str(path)) as file:
-            learnable(file, file.read(), Wishes(file.names[-1]))
+            learnable(file, file.read(), ColumnOptions(file.names[-1]))
     except Mistake as mistake:
         sentence = str(mistake)
     assert "\n" not in sentence

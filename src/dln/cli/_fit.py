@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._columns import Learnable, Wishes
+    from dln.cli._columns import ColumnOptions, Learnable
     from dln.cli._peers import Score, Split
     from dln.cli._read import TableFile
 
@@ -49,7 +49,7 @@ def fit(
     quiet: _options.Quiet = False,
 ) -> None:
     """Learn a model that fits on one page: find the column types, split, train, test, save."""
-    from dln.cli._columns import Wishes
+    from dln.cli._columns import ColumnOptions
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
     from dln.cli._training_table import check_test_size, read_training_table, tell_columns
@@ -59,13 +59,13 @@ def fit(
         message = f"--test-size must be at least 0 and below 1, got {test_size:g}"
         raise Mistake(message)
     limit = seconds(time_limit)
-    wishes = Wishes(target, weight, drop or (), categorical or (), keep or (), missing or ())
+    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
-    file, data = read_training_table(table, wishes)
+    file, data = read_training_table(table, chosen)
     check_test_size(data, test_size)
     quiet_talk = quiet or as_json
     if not quiet_talk:
-        tell_columns(file, data, wishes)
+        tell_columns(file, data, chosen)
     split = _split(data, test_size, seed)
     settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
     model, took, interrupted = _train(split, settings | size, paper=paper, limit=limit)
@@ -74,7 +74,7 @@ def fit(
         model.calibrate(split.X_test, split.y_test, split.weight_test)
     model.save(output)
     if as_json:
-        _print_json(output, file, data, wishes, split, model, scores, took)
+        _print_json(output, file, data, chosen, split, model, scores, took)
     elif not quiet:
         _tell_model(output, split, model, scores, took)
     if interrupted:
@@ -165,7 +165,7 @@ def _print_json(
     output: str,
     file: TableFile,
     data: Learnable,
-    wishes: Wishes,
+    chosen: ColumnOptions,
     split: Split,
     model: CircuitRegressor,
     scores: list[Score],
@@ -180,8 +180,8 @@ def _print_json(
         {
             "model": str(Path(output)),
             "table": file.label,
-            "target": wishes.target,
-            "weight": wishes.weight,
+            "target": chosen.target,
+            "weight": chosen.weight,
             "columns": [asdict(entry) for entry in data.facts],
             "rows": {"train": len(split.y), "test": len(split.y_test), "without_target": data.n_without_target},
             "conditions": model.rules_.n_conditions,

@@ -43,11 +43,11 @@ def prune(
 
 
 def _tell(name: str, output: str, whole: CircuitRegressor, smaller: CircuitRegressor) -> None:
-    from dln.cli._size import size_sentences, size_text
+    from dln.cli._size import size_sentences
     from dln.cli._terminal import show
     from dln.cli._text import page_of_rules
 
-    show(f"{name} has {size_text(whole)}.", *size_sentences(smaller)[:1], "")
+    show(f"{name} has {whole.rules_.size_text}.", *size_sentences(smaller)[:1], "")
     show(page_of_rules(smaller, output), f"\nSaved to {output}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import Learnable, Wishes, learnable
+from dln.cli._columns import ColumnOptions, Learnable, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import TableFile, open_table
 from dln.cli._terminal import facts, show
@@ -14,10 +14,10 @@ from dln.cli._terminal import facts, show
 FEWEST_ROWS: Final = 10
 
 
-def read_training_table(table: str, wishes: Wishes) -> tuple[TableFile, Learnable]:
+def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, Learnable]:
     """Return a table's file and what can be learned from it."""
     with open_table(table) as file:
-        data = learnable(file, file.read(), wishes)
+        data = learnable(file, file.read(), chosen)
         _check_rows(file, data)
     return file, data
 
@@ -41,12 +41,12 @@ def check_test_size(data: Learnable, test_size: float) -> None:
         raise Mistake(message)
 
 
-def tell_columns(file: TableFile, data: Learnable, wishes: Wishes) -> None:
+def tell_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:
     """Show what a table holds: the target, and what each column was taken for."""
     low, high = (thousands(float(end)) for end in (data.y.min(), data.y.max()))  # type: ignore[arg-type]
-    rows = [("target", f"{name_text(wishes.target)}, from {low} to {high}")]
-    if wishes.weight is not None:
-        rows.append(("weight", name_text(wishes.weight)))
+    rows = [("target", f"{name_text(chosen.target)}, from {low} to {high}")]
+    if chosen.weight is not None:
+        rows.append(("weight", name_text(chosen.weight)))
     for kind in ("numbers", "categories", "yes or no"):
         names = [
             name_text(entry.name) + (f" ({entry.detail})" if entry.detail else "")

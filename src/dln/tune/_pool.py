@@ -176,7 +176,7 @@ def _reason(error: Exception) -> str:
 
 
 def _call(work: bytes, task: bytes, number: int, parent: int) -> tuple[int, bytes]:
-    _settle(parent)
+    _prepare_worker(parent)
     try:
         function, argument = _loaded(work), _cloudpickle().loads(task)
     except Exception as error:  # noqa: BLE001 (whatever it is, the task cannot be run here)
@@ -193,15 +193,15 @@ def _loaded(work: bytes) -> Callable[[Any], Any]:
 
 
 @lru_cache(maxsize=1)
-def _settle(parent: int) -> None:
+def _prepare_worker(parent: int) -> None:
     """Leave Ctrl-C to the process that shows the progress, and end with it, however it ends."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() == parent:  # a process of joblib; those of Ray are Ray's to end
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(LOOK)
     os._exit(1)

@@ -143,17 +143,17 @@ def search(
             "round": ROUND,
             "random_state": seed,
         }
-        answers = kept.begin(facts, space, context)
+        evaluations = kept.begin(facts, space, context)
         with Progress(verbose, n_trials, timeout) as progress:
-            run = Run(space, context, kept, answers, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
+            run = Run(space, context, kept, evaluations, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
             interrupted = run.up_to(n_trials, timeout, lambda seconds_left: _open_pool(job, n_jobs, ray, seconds_left))
     if interrupted:
-        if not any(answer.outcome.state == "complete" for answer in run.answers):
+        if not any(evaluation.outcome.state == "complete" for evaluation in run.evaluations):
             raise KeyboardInterrupt
         more = "" if storage is None else ". The same search goes on from its storage"
-        message = f"the search was interrupted after {len(run.answers)} of {n_trials} trials{more}"
+        message = f"the search was interrupted after {len(run.evaluations)} of {n_trials} trials{more}"
         warnings.warn(message, FitInterruptedWarning, stacklevel=2)
-    return Study(seeded, X, y, run.answers, folds=n_folds, seed=seed)
+    return Study(seeded, X, y, run.evaluations, folds=n_folds, seed=seed)
 
 
 def _open_pool(job: Job, n_jobs: int | None, ray: str | None, seconds_left: Callable[[], float]) -> Workers:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dln.tune._optuna import Answer
+from dln.tune._optuna import Evaluation
 from dln.tune._storage import StudyError
 from dln.tune._trial import State
 
@@ -48,14 +48,14 @@ class TrialRecord:
     error: str
 
     @classmethod
-    def of(cls, answer: Answer) -> TrialRecord:
+    def of(cls, evaluation: Evaluation) -> TrialRecord:
         """Return the record of a trial."""
-        outcome = answer.outcome
+        outcome = evaluation.outcome
         return cls(
-            answer.question.number,
+            evaluation.suggestion.number,
             outcome.state,
             outcome.value,
-            answer.question.params,
+            evaluation.suggestion.params,
             outcome.seconds,
             outcome.losses,
             outcome.fit_seconds,
@@ -81,8 +81,12 @@ class Study:
 
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, answers: Sequence[Answer], *, folds: int, seed: int) -> None:
-        self.trials = [TrialRecord.of(answer) for answer in sorted(answers, key=lambda a: a.question.number)]
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, evaluations: Sequence[Evaluation], *, folds: int, seed: int
+    ) -> None:
+        self.trials = [
+            TrialRecord.of(evaluation) for evaluation in sorted(evaluations, key=lambda a: a.suggestion.number)
+        ]
         self.folds, self.seed = folds, seed
         self.seconds = sum(trial.seconds for trial in self.trials)
         self._estimator, self._X, self._y = estimator, X, y
