@@ -22,13 +22,13 @@ def column(tmp_path, values, **chosen):
     """Return what a column x of text is taken for, and the columns that are made of it."""
     frame = pl.DataFrame({"x": values, "other": [3 * i % 7 for i in range(len(values))], "price": range(len(values))})
     result = found(tmp_path, frame.write_csv(quote_style="non_numeric"), **chosen)
-    return result.found[0].kind, result.found[0].detail, result.X.drop("other")
+    return result.facts[0].kind, result.facts[0].detail, result.X.drop("other")
 
 
 def test_kinds_are_found_as_a_person_would(tmp_path):
     """Numbers, categories, truth values and dates are told apart; ids and constants are left out with a reason."""
     result = found(tmp_path, houses())
-    assert {entry.name: (entry.kind, entry.detail) for entry in result.found} == {
+    assert {entry.name: (entry.kind, entry.detail) for entry in result.facts} == {
         "id": ("left out", "every row has a number of its own, and its name says so too"),
         "area": ("numbers", ""),
         "district": ("categories", "3"),
@@ -113,7 +113,7 @@ def test_what_only_names_a_row_is_left_out_unless_wanted(tmp_path):
 def test_wishes_are_followed(tmp_path):
     """Columns are dropped, taken as categories and used as weights as asked; text can be named as missing."""
     result = found(tmp_path, houses(), drop=["district"], categorical=["area"], weight="id")
-    assert {entry.name: entry.detail for entry in result.found}["district"] == "as you asked"
+    assert {entry.name: entry.detail for entry in result.facts}["district"] == "as you asked"
     assert result.X["area"].dtype == pl.String
     assert result.weight is not None
     assert result.weight.to_list() == list(range(501, 561))
@@ -140,11 +140,11 @@ def test_parquet_types_are_kept(tmp_path):
     frame.write_parquet(tmp_path / "t.parquet")
     with open_table(str(tmp_path / "t.parquet")) as file:
         result = learnable(file, file.read(), ColumnOptions("price"))
-    kinds = {entry.name: entry.kind for entry in result.found}
+    kinds = {entry.name: entry.kind for entry in result.facts}
     assert kinds["sold_at"] == "dates"
     assert kinds["digits"] == "categories"
     assert kinds["short"] == "numbers"
-    assert [entry.detail for entry in result.found if entry.name == "lists"] == ["it holds lists"]
+    assert [entry.detail for entry in result.facts if entry.name == "lists"] == ["it holds lists"]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "tsv"])
