@@ -13,7 +13,7 @@ import atheris
 from instrument import instrumented
 
 with instrumented():
-    from dln.cli._columns import Wishes, learnable
+    from dln.cli._columns import ColumnOptions, learnable
     from dln.cli._mistakes import Mistake
     from dln.cli._read import open_table
 
@@ -30,7 +30,7 @@ def one_input(data: bytes) -> None:
     path.write_bytes(data[1:])
     try:
         with open_table(str(path)) as file:
-            learnable(file, file.read(), Wishes(target=file.names[-1]))
+            learnable(file, file.read(), ColumnOptions(target=file.names[-1]))
     except Mistake as mistake:
         if not str(mistake).strip():
             message = "a mistake was told without a sentence"

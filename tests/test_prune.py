@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import dln
-from dln import PaperDLNRegressor
+from dln import DLNRegressor, PaperDLNRegressor
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +41,17 @@ def test_two_sizes_of_the_same_rules(network: PaperDLNRegressor, tmp_path: Path)
     finally:
         network._frontier = whole
     assert len(dln.load(tmp_path / "m.dln").frontier_) == len(frontier)
+
+
+def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
+    """Where `max_rules` leaves sizes without a model of their own, the frontier is in order, and saved."""
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 4)).round(2)
+    y = 3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + X[:, 2] + rng.normal(0.0, 0.1, 80)
+    quick = {"n_networks": 0, "n_teachers": 0, "n_grown_rules": 60, "n_generations": 0}
+    model = DLNRegressor(**quick, max_conditions=25, max_rules=2, random_state=0).fit(X, y)
+    sizes = [point.max_conditions for point in model.frontier_]
+    assert sizes == sorted(sizes)
+    assert any(point.circuit is None for point in model.frontier_ if point.max_conditions < 25)
+    model.save(tmp_path / "m.dln")
+    assert dln.load(tmp_path / "m.dln").frontier_ == model.frontier_

@@ -28,9 +28,7 @@ def write_atomically(path: AnyPath, data: bytes, *, durable: bool = True) -> Non
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
         _write(unfinished, data, durable=durable)
-        with contextlib.suppress(FileNotFoundError):
-            unfinished.chmod(stat.S_IMODE(target.stat().st_mode))
-        unfinished.replace(target)
+        take_name(unfinished, target)
     except OSError as error:
         reason = f"{error.strerror}; it could not be written, and is as it was before"
         raise type(error)(error.errno, reason, str(path)) from error
@@ -39,6 +37,13 @@ def write_atomically(path: AnyPath, data: bytes, *, durable: bool = True) -> Non
             unfinished.unlink(missing_ok=True)
     if durable:
         _flush_folder(target.parent)
+
+
+def take_name(finished: Path, target: Path) -> None:
+    """Give a file the name of another in the same file system, whose permissions it takes over, at once."""
+    with contextlib.suppress(FileNotFoundError):
+        finished.chmod(stat.S_IMODE(target.stat().st_mode))
+    finished.replace(target)
 
 
 def remove_unfinished(path: AnyPath) -> None:

@@ -15,4 +15,4 @@ def clean(text: str) -> str:
     >>> print(clean("a\x1b[31mb\u202e"))
     a\u001b[31mb\u202e
     """
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

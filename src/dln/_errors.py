@@ -18,10 +18,20 @@ class CircuitError(ValueError):
 class ModelFileError(ValueError):
     """A model file that is damaged, hostile, or written by a later version.
 
-    `reason` says what is wrong, `place` where in the file, `path` in which file.
+    Parameters
+    ----------
+    reason : str
+        What is wrong.
+    place : str, default=""
+        Where in the file.
+    path : str, default=""
+        In which file.
 
+    Examples
+    --------
     >>> print(ModelFileError("column must be below 2, got 7", "literals[3]", "house.dln"))
     house.dln is not a model that can be read: at literals[3]: column must be below 2, got 7
+
     """
 
     def __init__(self, reason: str, place: str = "", path: str = "") -> None:
@@ -45,8 +55,20 @@ class CheckpointError(ValueError):
 class MissingExtraError(ImportError):
     """A feature was asked for whose optional dependencies are not installed.
 
+    Parameters
+    ----------
+    feature : str
+        What was asked for.
+    extra : str
+        The extra of dln that brings it.
+    missing : str
+        The package that is not there.
+
+    Examples
+    --------
     >>> print(MissingExtraError("model.plot()", "plot", "pygraphviz"))
     model.plot() needs the package 'pygraphviz', which is not installed: pip install 'dln[plot]'
+
     """
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numba
 import numpy as np
-import numpy.typing as npt
 import sklearn
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from dln._atomic import AnyPath
-from dln._errors import FitInterruptedWarning, TimeLimitWarning
 from dln._paper import PaperDLNRegressor
-from dln._regressor import CircuitRegressor, Rows, layer_sizes, n_threads
+from dln._regressor import (
+    MAX_ROWS,
+    SHARED_CONSTRAINTS,
+    CircuitRegressor,
+    Rows,
+    Unseen,
+    draw_seed,
+    layer_sizes,
+    n_threads,
+    warn_cut_short,
+)
 from dln._saving import from_saved, without_unused_categories
 from dln._version import __version__
-from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
 from dln.learning._assemble import Training, assemble
 from dln.learning._compiling import are_compiled
@@ -44,8 +48,6 @@ from dln.readers._intervals import Residuals
 from dln.readers._rules import rule_support
 from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
-#: Weights are solved for on at most so many rows, a sample by content: more would tell no more.
-MAX_ROWS = 200_000
 #: Numbers that are encoded at the most, rows times inputs: a wide table gets fewer rows.
 MAX_CELLS = 100_000_000
 #: Conditions of a model that nobody asked to be short.
@@ -140,27 +142,14 @@ class DLNRegressor(CircuitRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
-        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
-        "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
         "n_networks": [Interval(Integral, 0, None, closed="left")],
-        "hidden_layer_sizes": ["array-like"],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
         "n_generations": [Interval(Integral, 0, None, closed="left")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "max_categories": [Interval(Integral, 2, None, closed="left"), None],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "callbacks": [list, tuple, None],
-        "checkpoint": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -212,7 +201,18 @@ class DLNRegressor(CircuitRegressor):
 
     @staticmethod
     def paper(**changes: Any) -> PaperDLNRegressor:
-        """Return the paper's network, a class of its own: `PaperDLNRegressor`."""
+        """Return the paper's network, a class of its own.
+
+        Parameters
+        ----------
+        **changes
+            Parameters of `PaperDLNRegressor` that are not to be its defaults.
+
+        Returns
+        -------
+        PaperDLNRegressor
+
+        """
         return PaperDLNRegressor(**changes)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -240,7 +240,7 @@ class DLNRegressor(CircuitRegressor):
         # A test on a bit that categories share would read as long as they are many.
         rows = Rows(self, X, y, sample_weight, shared_bits=False)
         unseen = rows.unseen(X_val, y_val)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = draw_seed(self.random_state)
         sample, store = self._sample(rows, unseen), None
         if self.checkpoint is not None:
             facts = self._facts(sample, recipe, seed)
@@ -260,8 +260,11 @@ class DLNRegressor(CircuitRegressor):
                 progress.say_compiling()
             learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
             progress.end(cut_short=clock.was_asked or bool(clock.cut))
-            self._become(X, rows, learned, were_set_aside=unseen is not None)
-        self._tell_cuts(clock)
+            self._set_model(X, rows, learned, were_set_aside=unseen is not None)
+        if clock.was_asked or clock.cut:
+            cut = ", ".join(dict.fromkeys(clock.cut)) or "nothing"
+            kept = f"the model is the best found so far; cut short: {cut}"
+            warn_cut_short(kept, None if clock.was_asked else self.max_seconds)
         if self.checkpoint is not None and not clock.was_asked:
             remove_checkpoint(self.checkpoint)
         return self
@@ -281,9 +284,7 @@ class DLNRegressor(CircuitRegressor):
             int(self.n_generations),
         )
 
-    def _sample(
-        self, rows: Rows, unseen: tuple[Sequence[Values], npt.NDArray[np.float64]] | None
-    ) -> tuple[Sample, Sample | None]:
+    def _sample(self, rows: Rows, unseen: Unseen | None) -> tuple[Sample, Sample | None]:
         """Return the rows to learn from, and those of the user's to validate on, as inputs and standardised target."""
         encoder, target = rows.encoder, rows.target
         n_inputs = max(1, len(encoder.scaled) + len(encoder.bits))
@@ -294,9 +295,9 @@ class DLNRegressor(CircuitRegressor):
         sample = Sample(inputs, target.standardise(rows.y[some.index]), some.weight)
         if unseen is None:
             return sample, None
-        encoded = encoder.encode(unseen[0])
+        encoded = encoder.encode(unseen.values)
         others = bin_inputs(encoded.numbers, encoded.bits, columns)
-        return sample, Sample(others, target.standardise(unseen[1]), np.ones(len(unseen[1])))
+        return sample, Sample(others, target.standardise(unseen.y), np.ones(len(unseen.y)))
 
     def _facts(self, sample: tuple[Sample, Sample | None], recipe: Recipe, seed: int) -> dict[str, Any]:
         """Return all that the result depends on, in the user's words where there are any."""
@@ -348,13 +349,12 @@ class DLNRegressor(CircuitRegressor):
 
         return train
 
-    def _become(self, X: Any, rows: Rows, learned: Learned, *, were_set_aside: bool) -> None:
+    def _set_model(self, X: Any, rows: Rows, learned: Learned, *, were_set_aside: bool) -> None:
         """Become the model that was learned."""
         training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
         circuits = assemble([(p.expressions, p.intercept, p.weights) for p in learned.points], training)
         circuits = [readable(circuit) for circuit in circuits]
-        some = rows.distinct.sample(MAX_ROWS)
-        values = [column[some.index] for column in rows.values]
+        some, values = rows.sample(MAX_ROWS)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
         for point, circuit in zip(learned.points, circuits, strict=True):
@@ -366,11 +366,13 @@ class DLNRegressor(CircuitRegressor):
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
-        told = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
-        told += [Point(size, None, None, worth) for size, worth in sorted(explained.items())]
+        larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
+        # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
+        larger += [Point(size, None, None, worth) for size, worth in explained.items()]
         self._learned(X, rows, circuits[-1], learned.networks.networks)
         self.support_ = list(kept[-1].support)
-        self._frontier = Frontier((*kept, *told), learned.ceiling)
+        ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)
+        self._frontier = Frontier(tuple(ascending), learned.ceiling)
         validation, size = learned.validation, kept[-1].max_conditions
         if validation is not None and size in validation.predicted:
             spread, mean = rows.target.spread, rows.target.mean
@@ -378,33 +380,9 @@ class DLNRegressor(CircuitRegressor):
             of_rows = Residuals.set_aside if were_set_aside else Residuals.from_folds
             self.intervals_ = of_rows(predicted, y, validation.weight).intervals()
 
-    def _tell_cuts(self, clock: Clock) -> None:
-        """Warn where the fit was cut short, and say what was."""
-        if not clock.was_asked and not clock.cut:
-            return
-        cut = ", ".join(dict.fromkeys(clock.cut)) or "nothing"
-        rest = f"the model is the best found so far; cut short: {cut}"
-        if clock.was_asked:
-            message = f"the fit was interrupted: {rest}. Fit again, or give checkpoint= a path next time, to go on"
-            warnings.warn(message, FitInterruptedWarning, stacklevel=4)
-        else:
-            warnings.warn(f"max_seconds={self.max_seconds:g} is over: {rest}", TimeLimitWarning, stacklevel=4)
-
 
 def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor | PaperDLNRegressor:
-    """Return the fitted model that `save` wrote: it predicts the same bits.
-
-    A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
-    is ever run.
-
-    >>> import tempfile
-    >>> model = DLNRegressor(n_networks=0, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.dln")
-    ...     loaded = load(f"{folder}/model.dln")
-    >>> bool((loaded.predict([[1.0], [3.0]]) == model.predict([[1.0], [3.0]])).all())
-    True
-    """
+    """Return the fitted model that `save` wrote, as `dln.load` does, which need not import this module."""
     saved = read_model(path, max_bytes)
     return from_saved(estimator_class(saved), saved, path)
 

@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
-import numba
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from dln._atomic import AnyPath
-from dln._errors import FitInterruptedWarning, TimeLimitWarning
-from dln._regressor import CircuitRegressor, Rows, layer_sizes
+from dln._paper_rules import RuleChoice, RuleValues, subset_points
+from dln._paper_training import facts_of, task_data, validation_data
+from dln._regressor import (
+    MAX_ROWS,
+    SHARED_CONSTRAINTS,
+    CircuitRegressor,
+    Rows,
+    Unseen,
+    draw_seed,
+    layer_sizes,
+    warn_cut_short,
+)
 from dln._saving import without_unused_categories
-from dln._version import __version__
-from dln.circuit._circuit import Circuit, Rule, Values, on_grid
-from dln.circuit._conditions import count_conditions
+from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit.simplify import simplify
-from dln.data._rows import CanonicalRows
-from dln.learning._imitate import Imitation
-from dln.learning._subsets import best_subsets
-from dln.learning._task import PENALTY, Clock
-from dln.learning._weights import cross_validated_penalty, solve_weights
-from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
-from dln.network._discretize import Target, discretize
-from dln.network._layout import Data
+from dln.learning._losses import Loss
+from dln.learning._task import Clock
+from dln.network._checkpoint import Checkpoint, remove_checkpoint
+from dln.network._discretize import discretize
 from dln.network._loop import Callback, Plan
-from dln.network._networks import Architecture, Task, train_networks, validation_rows
+from dln.network._networks import Architecture, Outcome, Task, train_networks, validation_rows
 from dln.network._progress import Progress
 from dln.network._schedules import Schedule
-from dln.readers._frontier import Frontier, Point
-from dln.readers._rules import rule_support
+from dln.readers._frontier import Frontier
 
 #: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
 #: was chosen settles.
 COOLING_SHARE = 0.85
 #: Fewer rows than this are all trained on: a validation share of them would tell nothing.
 MIN_ROWS_TO_VALIDATE = 20
-#: Rows that are converted at once: float64 numbers on their way to float32 are not to fill the memory.
-ROWS_AT_ONCE = 65_536
-#: Rows on which weights are solved for and rules are compared, a sample by content.
-MAX_ROWS = 200_000
-#: Numbers of rules of which the best subsets are kept.
-SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
-#: Numbers of rules that are tried for `rule_tolerance`: on few rows one or two may look good by luck.
-TRIED_SIZES = (3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
 
 
 class PaperDLNRegressor(CircuitRegressor):
@@ -98,7 +88,7 @@ class PaperDLNRegressor(CircuitRegressor):
         The quantile to predict where ``loss="quantile"``.
     learning_rate : float, default=0.005
         Step of the optimiser Adam.
-    learning_rate_schedule : {"constant", "cosine", "warmup_cosine"}, default="cosine"
+    learning_rate_schedule : {"constant", "cosine"}, default="cosine"
         How the learning rate goes over ``max_epochs``.
     batch_size : int, default=32
         Rows per step.
@@ -168,7 +158,7 @@ class PaperDLNRegressor(CircuitRegressor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "hidden_layer_sizes": ["array-like"],
+        **SHARED_CONSTRAINTS,
         "n_thresholds": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_links": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],
@@ -182,27 +172,14 @@ class PaperDLNRegressor(CircuitRegressor):
         "min_temperature": [Interval(Real, 0, None, closed="neither")],
         "sum_link_threshold": [Interval(Real, 0, 1, closed="neither")],
         "gradient_factor": [Interval(Real, 0, None, closed="neither")],
-        "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate_schedule": [StrOptions({"constant", "cosine", "warmup_cosine"})],
+        "learning_rate_schedule": [StrOptions({"constant", "cosine"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "refit": [StrOptions({"ridge"}), None],
-        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "rule_tolerance": [Interval(Real, 0, None, closed="left")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "max_categories": [Interval(Integral, 2, None, closed="left"), None],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "verbose": ["verbose"],
-        "callbacks": [list, tuple, None],
-        "checkpoint": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -304,57 +281,29 @@ class PaperDLNRegressor(CircuitRegressor):
         architecture = self._architecture()
         rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        task, store = self._task(rows, unseen, architecture, seed), None
+        task, store = self._task(rows, unseen, architecture, draw_seed(self.random_state)), None
         if self.checkpoint is not None:
-            store = Checkpoint.open(self.checkpoint, _facts(task), seeds_are_free=self.random_state is None)
-            task = self._task(rows, unseen, architecture, store.facts["seeds"][0])
+            store = Checkpoint.open(self.checkpoint, facts_of(task), seeds_are_free=self.random_state is None)
+            task = replace(task, seeds=(store.facts["seeds"][0],))
         with Progress(self.verbose) as progress:
             stop = clock.stage("training")
             outcome = train_networks(
                 task, n_threads=1, callbacks=self.callbacks or (), progress=progress, store=store, stop=stop
             )
             progress.end(cut_short=outcome.interrupted or bool(clock.cut))
+        kept = "the model is that of the best epoch so far"
         if outcome.interrupted:
-            message = (
-                "the fit was interrupted; the model is that of the best epoch so far: "
-                f"{outcome.networks[0].best_epoch}. Fit again, or give checkpoint= a path next time, to go on"
-            )
-            warnings.warn(message, FitInterruptedWarning, stacklevel=3)
+            warn_cut_short(f"{kept}: {outcome.networks[0].best_epoch}", None)
         elif clock.cut:
-            message = f"max_seconds={self.max_seconds:g} is over: the model is that of the best epoch so far"
-            warnings.warn(message, TimeLimitWarning, stacklevel=3)
-        circuit = Circuit(
-            rows.encoder.columns, (), (), (), on_grid(rows.target.mean, rows.target.decimals), rows.target.decimals
-        )
-        if outcome.networks:
-            trained = outcome.networks[0]
-            circuit = discretize(
-                trained.network,
-                temperature=trained.temperature,
-                sum_threshold=self.sum_link_threshold,
-                encoder=rows.encoder,
-                values=rows.values,
-                rows=rows.distinct.index,
-                target=rows.target,
-            )
-        some = rows.distinct.sample(MAX_ROWS)
-        values = [column[some.index] for column in rows.values]
+            warn_cut_short(kept, self.max_seconds)
+        circuit = self._discretized(outcome, rows)
         if self.refit is not None:
-            seen = _Fires.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
-            judged = None
-            if unseen is not None:
-                judged = _Fires.of(circuit, unseen[0], rows.target.standardise(unseen[1]), np.ones(len(unseen[1])))
-            elif task.n_validation and len(some.index) == len(rows.distinct.index):
-                judged = seen.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
-            circuit = self._refitted(circuit, seen, judged, rows.target)
+            circuit = self._refitted(circuit, rows, unseen, task)
         circuit = simplify(circuit)
-        points = _points(circuit, values, rows.y[some.index], some.weight)
+        some, values = rows.sample(MAX_ROWS)
+        points = subset_points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
-        points = [
-            Point(p.max_conditions, p.conditions, p.rules, p.r2, own, p.support)
-            for p, own in zip(points, circuits, strict=True)
-        ]
+        points = [replace(point, circuit=own) for point, own in zip(points, circuits, strict=True)]
         self._learned(X, rows, circuits[-1], outcome.networks)
         self.support_ = list(points[-1].support)
         self._frontier = Frontier(tuple(points))
@@ -362,68 +311,44 @@ class PaperDLNRegressor(CircuitRegressor):
             remove_checkpoint(self.checkpoint)
         return self
 
-    def _task(
-        self,
-        rows: Rows,
-        unseen: tuple[Sequence[Values], npt.NDArray[np.float64]] | None,
-        architecture: Architecture,
-        seed: int,
-    ) -> Task:
-        validation = None
-        if unseen is not None:
-            seen = rows.encoder.encode(unseen[0])
-            everyone = CanonicalRows(np.arange(len(unseen[1])), np.ones(len(unseen[1])))
-            validation = _data(seen.numbers, seen.bits, unseen[1], everyone, rows.target)
-        encoded = rows.encoder.encode(rows.values, rows.distinct.index)
+    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture, seed: int) -> Task:
+        """Return what is trained: rows, architecture, plan and seed."""
         n = len(rows.distinct.index)
-        data = _data(encoded.numbers, encoded.bits, rows.y, rows.distinct, rows.target)
+        validation = None if unseen is None else validation_data(rows, unseen)
         n_validation = round(self.validation_fraction * n)
         if not self.early_stopping or validation is not None or n < MIN_ROWS_TO_VALIDATE:
             n_validation = 0
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
-        return Task(data, validation, n_validation, architecture, self._plan(stops_early=stops_early), (seed,))
+        plan = self._plan(stops_early=stops_early)
+        return Task(task_data(rows), validation, n_validation, architecture, plan, (seed,))
 
-    def _refitted(self, circuit: Circuit, seen: _Fires, judged: _Fires | None, target: Target) -> Circuit:
-        """Return the circuit with weights solved for on all rows, and no more rules than are wanted.
-
-        Rules are chosen to imitate the predictions of all of them, and their weights too, where these are means; for
-        medians and quantiles, which have no least squares, weights are solved for by the target.
-        """
-        intercept, weights = self._solved(seen)
-        kept = list(range(len(seen.fires)))
-        most = len(kept) if self.max_rules is None else self.max_rules
-        finds_fewer = self.rule_tolerance > 0 and judged is not None and self.loss == "squared_error"
-        if kept and (finds_fewer or most < len(kept)):
-            predictions = intercept + weights @ seen.fires
-            imitation = Imitation(seen.fires, predictions, seen.weight)
-            if finds_fewer and judged is not None:
-                most = self._fewest(imitation, seen.without(judged), judged, most)
-            kept = imitation.rules(most)
-            goal = predictions if self.loss == "squared_error" else seen.goal
-            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=goal))
-        return _reweighted(
-            circuit,
-            kept,
-            target.mean + target.spread * intercept,
-            [target.spread * one for one in weights.tolist()],
+    def _discretized(self, outcome: Outcome, rows: Rows) -> Circuit:
+        """Return the trained network as a circuit; without a network, the mean of the target."""
+        target = rows.target
+        if not outcome.networks:
+            return Circuit(rows.encoder.columns, (), (), (), on_grid(target.mean, target.decimals), target.decimals)
+        trained = outcome.networks[0]
+        return discretize(
+            trained.network,
+            temperature=trained.temperature,
+            sum_threshold=self.sum_link_threshold,
+            encoder=rows.encoder,
+            values=rows.values,
+            rows=rows.distinct.index,
+            target=target,
         )
 
-    def _fewest(self, imitation: Imitation, seen: _Fires, judged: _Fires, most: int) -> int:
-        """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
-        intercept, weights = self._solved(seen)
-        predictions = intercept + weights @ seen.fires
-        bearable = (1.0 + self.rule_tolerance) * judged.error(intercept, weights)
-        for size in (size for size in TRIED_SIZES if size < min(most, len(seen.fires))):
-            kept = imitation.rules(size)
-            intercept, weights = self._solved(replace(seen, fires=seen.fires[kept], goal=predictions))
-            if replace(judged, fires=judged.fires[kept]).error(intercept, weights) <= bearable:
-                return size
-        return most
-
-    def _solved(self, rows: _Fires) -> tuple[float, npt.NDArray[np.float64]]:
-        """Return the intercept and the rules' weights, with a penalty chosen on folds."""
-        penalty = cross_validated_penalty(rows.fires, rows.goal, rows.weight)
-        return solve_weights(rows.fires, rows.goal, rows.weight, penalty, loss=self.loss, quantile=self.quantile)
+    def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: Task) -> Circuit:
+        """Return the circuit with fewer rules and weights solved for."""
+        some, values = rows.sample(MAX_ROWS)
+        training = RuleValues.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
+        held_out = None
+        if unseen is not None:
+            held_out = RuleValues.of(circuit, unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
+        elif task.n_validation and len(some.index) == len(rows.distinct.index):
+            held_out = training.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
+        choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)
+        return choice.refit(circuit, training, held_out, rows.target)
 
     def _architecture(self) -> Architecture:
         return Architecture(
@@ -457,97 +382,3 @@ class PaperDLNRegressor(CircuitRegressor):
             patience=self.n_iter_no_change if stops_early else None,
             sum_link_rate=self.sum_link_rate,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Fires:
-    """On which rows rules fire, ``(n_rules, n)``, what is to be predicted there, standardised, and rows' weights."""
-
-    fires: npt.NDArray[np.bool_]
-    goal: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]
-    places: npt.NDArray[np.intp] | None = None
-    """Which of the training rows these are, if they are some of them."""
-
-    @classmethod
-    def of(
-        cls,
-        circuit: Circuit,
-        values: Sequence[Values],
-        goal: npt.NDArray[np.float64],
-        weight: npt.NDArray[np.float64],
-    ) -> _Fires:
-        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(goal))
-        return cls(fires, goal, weight)
-
-    def at(self, places: npt.NDArray[np.intp]) -> _Fires:
-        """Return some of the rows."""
-        return _Fires(self.fires[:, places], self.goal[places], self.weight[places], places)
-
-    def without(self, others: _Fires) -> _Fires:
-        """Return the rows that are not among the others."""
-        if others.places is None:
-            return self
-        return self.at(np.setdiff1d(np.arange(len(self.goal)), others.places))
-
-    def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
-        """Return the mean squared error of a sum of the rules."""
-        return float(np.average((self.goal - intercept - weights @ self.fires) ** 2, weights=self.weight))
-
-
-def _facts(task: Task) -> dict[str, Any]:
-    """Return all that the result of training depends on, in the user's words where there are any."""
-    plan = asdict(task.plan)
-    plan["n_iter_no_change"] = plan.pop("patience")
-    return {
-        "number of distinct rows": len(task.data.target),
-        "data": array_digest(*task.data),
-        "validation data": None if task.validation is None else array_digest(*task.validation),
-        "number of rows set aside": task.n_validation,
-        **asdict(task.architecture),
-        **plan,
-        "seeds": list(task.seeds),
-        "version of dln": __version__,
-        "version of numpy": np.__version__,
-        "version of numba": numba.__version__,
-    }
-
-
-def _points(
-    circuit: Circuit, values: Sequence[Values], y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
-) -> list[Point]:
-    """Return the best subsets of the rules, and last the circuit itself."""
-    fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(y))
-    conditions, support = count_conditions(circuit), rule_support(list(fires), weight)
-    points = []
-    if len(y):
-        for kept in reversed(best_subsets(fires, y, weight, SIZES).values()):
-            intercept, weights = solve_weights(fires[kept], y, weight, PENALTY)
-            smaller = _reweighted(circuit, kept, intercept, weights.tolist())
-            size = sum(conditions[i] for i in kept)
-            points.append(Point(size, size, len(kept), None, smaller, tuple(support[i] for i in kept)))
-    return [*points, Point(sum(conditions), sum(conditions), len(conditions), None, circuit, tuple(support))]
-
-
-def _reweighted(circuit: Circuit, kept: Sequence[int], intercept: float, weights: Sequence[float]) -> Circuit:
-    """Return the circuit with some of its rules and other weights."""
-    decimals = circuit.decimals
-    rules = tuple(Rule(circuit.rules[i].node, on_grid(w, decimals)) for i, w in zip(kept, weights, strict=True))
-    return Circuit(circuit.columns, circuit.literals, circuit.gates, rules, on_grid(intercept, decimals), decimals)
-
-
-def _data(
-    numbers: npt.NDArray[np.float32],
-    bits: npt.NDArray[np.float32],
-    y: npt.NDArray[np.float64],
-    rows: CanonicalRows,
-    target: Target,
-) -> Data:
-    """Return what the kernels train on: the target standardised, weights of mean one."""
-    standardised, weight = (np.empty(len(rows.index), dtype=np.float32) for _ in range(2))
-    mean = rows.weight.mean()
-    for start in range(0, len(rows.index), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
-        standardised[part] = target.standardise(y[rows.index[part]])
-        weight[part] = rows.weight[part] / mean
-    return Data(numbers, bits, standardised, weight)

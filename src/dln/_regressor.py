@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
-from numbers import Integral
-from typing import Any, Self
+from numbers import Integral, Real
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
+from dln._errors import FitInterruptedWarning, TimeLimitWarning
 from dln._saving import learned_ranges, to_saved, training_facts
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
@@ -28,6 +31,34 @@ from dln.network._loop import Callback, Trained
 from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
+
+#: Rows on which weights are solved for and rules are compared, a sample by content: more would tell no more.
+MAX_ROWS = 200_000
+
+#: What the parameters may be that both regressors have.
+SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
+    "hidden_layer_sizes": ["array-like"],
+    "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
+    "quantile": [Interval(Real, 0, 1, closed="neither")],
+    "max_epochs": [Interval(Integral, 1, None, closed="left")],
+    "max_rules": [Interval(Integral, 1, None, closed="left"), None],
+    "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+    "max_categories": [Interval(Integral, 2, None, closed="left"), None],
+    "min_frequency": [Interval(Integral, 1, None, closed="left")],
+    "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "callbacks": [list, tuple, None],
+    "checkpoint": [str, os.PathLike, None],
+}
+
+
+class Unseen(NamedTuple):
+    """Rows of the user's to validate on: the columns of their table, and their target."""
+
+    values: Sequence[Values]
+    y: npt.NDArray[np.float64]
 
 
 class Rows:
@@ -58,7 +89,12 @@ class Rows:
         """The table's columns."""
         return self.table.values
 
-    def unseen(self, X_val: Any, y_val: Any) -> tuple[Sequence[Values], npt.NDArray[np.float64]] | None:
+    def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
+        """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
+        some = self.distinct.sample(n)
+        return some, [column[some.index] for column in self.values]
+
+    def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
         """Return the columns and the target of validation data, or None where none was given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
@@ -67,7 +103,7 @@ class Rows:
         if X_val is None:
             return None
         validation = read_table(X_val, self.table.columns)
-        return validation.values, check_target(y_val, validation.n_rows, "y_val")
+        return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
 
 class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
@@ -111,6 +147,12 @@ class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, Regr
         The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
         to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
         out.
+
+        Parameters
+        ----------
+        path : path
+            The file, like "house.dln".
+
         """
         check_is_fitted(self, "circuit_")
         write_model(path, to_saved(self))
@@ -170,6 +212,20 @@ def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
         message = f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}"
         raise ValueError(message)
     return tuple(int(size) for size in sizes)
+
+
+def draw_seed(random_state: int | np.random.RandomState | None) -> int:
+    """Return a seed drawn from what `random_state` means, as in scikit-learn."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def warn_cut_short(kept: str, max_seconds: float | None) -> None:
+    """Warn the caller of `fit`, from inside of it, that it was interrupted or, given `max_seconds`, ran out of time."""
+    if max_seconds is None:
+        message = f"the fit was interrupted: {kept}. Fit again, or give checkpoint= a path next time, to go on"
+        warnings.warn(message, FitInterruptedWarning, stacklevel=4)
+    else:
+        warnings.warn(f"max_seconds={max_seconds:g} is over: {kept}", TimeLimitWarning, stacklevel=4)
 
 
 def n_threads(n_jobs: int | None) -> int:

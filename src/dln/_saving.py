@@ -41,7 +41,7 @@ def training_facts(
 ) -> dict[str, Any]:
     """Return what a model remembers of the table that it learned from.
 
-    No times and no places: the same fit gives the same file.
+    No times and no paths: the same fit gives the same file.
     """
     facts: dict[str, Any] = {
         "rows": n_rows,
@@ -62,7 +62,7 @@ def training_facts(
 def learned_ranges(
     circuit: Circuit, values: Sequence[Values], rows: npt.NDArray[np.intp]
 ) -> dict[str, tuple[float, float]]:
-    """Return the ends of each number column that rules read: beyond them a prediction is a guess, and is said to be.
+    """Return the ends of each number column that rules read: beyond them a prediction is a guess, and is shown as one.
 
     >>> from dln.circuit._circuit import Above, Rule
     >>> circuit = Circuit((Column("age"), Column("bmi")), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1)
@@ -92,19 +92,19 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
     (Column(name='town', categories=('Bergen',)),)
     """
     columns = list(circuits[0].columns)
-    places: dict[int, dict[int, int]] = {}
+    new_codes: dict[int, dict[int, int]] = {}
     for j, column in enumerate(columns):
         if not column.categories or all(isinstance(category, bool) for category in column.categories):
             continue
         tests = [one for circuit in circuits for one in circuit.literals if isinstance(one, IsIn) and one.column == j]
         used = sorted({code for test in tests for code in test.codes})
-        places[j] = {code: new for new, code in enumerate(used)}
+        new_codes[j] = {code: new for new, code in enumerate(used)}
         columns[j] = Column(column.name, tuple(column.categories[code] for code in used))
 
     def renamed(literal: Literal) -> Literal:
-        if not isinstance(literal, IsIn) or literal.column not in places:
+        if not isinstance(literal, IsIn) or literal.column not in new_codes:
             return literal
-        return IsIn(literal.column, tuple(places[literal.column][code] for code in literal.codes))
+        return IsIn(literal.column, tuple(new_codes[literal.column][code] for code in literal.codes))
 
     return [
         replace(circuit, columns=tuple(columns), literals=tuple(map(renamed, circuit.literals))) for circuit in circuits
@@ -117,7 +117,7 @@ def to_saved(model: Any) -> SavedModel:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     if not isinstance(parameters["random_state"], (Integral, type(None))):
         parameters["random_state"] = None  # a generator has moved on since the fit: its state now would say nothing
-    optional = {place: getattr(model, name) for name, place in OPTIONAL.items() if hasattr(model, name)}
+    optional = {field: getattr(model, name) for name, field in OPTIONAL.items() if hasattr(model, name)}
     columns = [column.name for column in model.circuit_.columns]
     features = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
     return SavedModel(
@@ -148,9 +148,9 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     }
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
-    for name, place in OPTIONAL.items():
-        if getattr(saved, place) is not None:
-            fitted[name] = getattr(saved, place)
+    for name, field in OPTIONAL.items():
+        if getattr(saved, field) is not None:
+            fitted[name] = getattr(saved, field)
     vars(model).update(fitted)
     return model
 

@@ -28,15 +28,34 @@ FEW_ROWS: Final = 1000
 
 #: Types whose values mean the same to us and to any table.
 _PLAIN: Final = {int, float, bool, str, type(None)}
+_PLAIN_DTYPES: Final = (np.float64, np.float32, np.int64, np.object_)
 
 
 def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     """Return the fitted model that `DLNRegressor.save` wrote: it predicts the same bits.
 
-    A file that is damaged, hostile, of a later format or larger than `max_bytes` raises `ModelFileError`; nothing in it
-    is ever run. A process that only loads a model and predicts a few rows, given as lists or as an array, imports
-    nothing slow.
+    Nothing in the file is ever run. A process that only loads a model and predicts a few rows, given as lists or as an
+    array, imports nothing slow.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+    max_bytes : int, default=16_777_216
+        A larger file is refused.
+
+    Returns
+    -------
+    DLNRegressor or PaperDLNRegressor
+        The fitted model, of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, hostile, of a later format or too large.
+
+    Examples
+    --------
     >>> import tempfile, dln
     >>> model = dln.DLNRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,6 +63,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     ...     loaded = load(f"{folder}/model.dln")
     >>> bool((loaded.predict([[1.0], [3.0]]) == model.predict([[1.0], [3.0]])).all())
     True
+
     """
     if "dln._estimator" in sys.modules:
         from dln._estimator import load as load_estimator
@@ -110,25 +130,32 @@ class LoadedModel:
 
 def plain_values(X: Any, columns: tuple[Column, ...]) -> list[Values] | None:
     """Return a few plain rows column by column, as `read_table` would; None for all that needs a second look."""
-    if isinstance(X, np.ndarray):
-        if type(X) is not np.ndarray or X.ndim != 2 or len(X) > FEW_ROWS:  # noqa: PLR2004 (rows and columns)
+    rows = _plain_rows(X, len(columns))
+    if rows is None:
+        return None
+    values: list[Values] = []
+    for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+        if not {type(cell) for cell in cells} <= _PLAIN:
             return None
-        if X.dtype not in (np.float64, np.float32, np.int64, np.object_):
+        converted = _numbers(cells) if column.categories is None else _codes(cells, column)
+        if converted is None:
+            return None
+        values.append(converted)
+    return values
+
+
+def _plain_rows(X: Any, n_columns: int) -> Sequence[Sequence[Any]] | None:
+    """Return a few rows as lists or tuples of so many cells; None if X is anything else."""
+    if isinstance(X, np.ndarray):
+        if type(X) is not np.ndarray or X.dtype not in _PLAIN_DTYPES or X.ndim != 2 or len(X) > FEW_ROWS:  # noqa: PLR2004 (rows and columns)
             return None
         X = X.tolist()
     if type(X) not in (list, tuple) or not 0 < len(X) <= FEW_ROWS:
         return None
-    if any(type(row) not in (list, tuple) or len(row) != len(columns) for row in X):
+    if any(type(row) not in (list, tuple) or len(row) != n_columns for row in X):
         return None
-    values: list[Values] = []
-    for column, cells in zip(columns, zip(*X, strict=True), strict=True):
-        if not {type(cell) for cell in cells} <= _PLAIN:
-            return None
-        found = _numbers(cells) if column.categories is None else _codes(cells, column)
-        if found is None:
-            return None
-        values.append(found)
-    return values
+    rows: Sequence[Sequence[Any]] = X
+    return rows
 
 
 def _numbers(cells: Sequence[Any]) -> Values | None:

@@ -24,7 +24,7 @@ from circuits import circuits
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.circuit._cost import operations
 from dln.circuit._gates import AND, NOT_A, XNOR, A
-from dln.circuit._operations import FLOAT16, INT16, circuit_cost
+from dln.circuit._operations import FLOAT16, circuit_cost, integer_prices
 
 PAPER = Path(__file__).parents[3] / "shared" / "paper" / "ops.csv"
 
@@ -39,8 +39,9 @@ def test_prices_are_the_papers():
     """The table of prices for float16 and int16 comes out of the formulas."""
     assert (FLOAT16.equality, FLOAT16.comparison, FLOAT16.addition) == (63, 183, 124)
     assert (FLOAT16.multiplication, FLOAT16.division, FLOAT16.logarithm) == (1120, 2360, 141_980)
-    assert (INT16.equality, INT16.comparison, INT16.addition) == (63, 183, 140)
-    assert (INT16.multiplication, INT16.division) == (2361, 5491)
+    int16 = integer_prices(16)
+    assert (int16.equality, int16.comparison, int16.addition) == (63, 183, 140)
+    assert (int16.multiplication, int16.division) == (2361, 5491)
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), Ridge(), Lasso(alpha=1e-6)])

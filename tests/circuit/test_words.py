@@ -13,7 +13,6 @@ from dln.circuit._words import (
     MAX_LITERALS_IN_TEXT,
     category_text,
     circuit_text,
-    literal_text,
     name_text,
     node_text,
     number_text,
@@ -106,15 +105,6 @@ def test_plain_names_are_left_alone(name):
 def test_categories(category, text):
     """Text is quoted; truth values and numbers are bare."""
     assert category_text(category) == text
-
-
-def test_literals():
-    """Literals read as a person would write them."""
-    columns = (Column("age"), Column("region", ("north", "south", "west")))
-    assert literal_text(Above(0, 47.5), columns) == "age > 47.5"
-    assert literal_text(IsIn(1, (1,)), columns) == 'region = "south"'
-    assert literal_text(IsIn(1, (0, 2)), columns) == 'region in {"north", "west"}'
-    assert literal_text(IsMissing(1), columns) == "region is missing"
 
 
 @pytest.mark.parametrize(

@@ -5,30 +5,30 @@ import pytest
 
 from commands import HOUSES, houses, write
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
-from dln.cli._columns import Wishes, learnable
+from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._inputs import find_inputs, inputs_of
 from dln.cli._mistakes import Mistake
 from dln.cli._read import open_table
 
 
-def found(tmp_path, text, **wishes):
+def found(tmp_path, text, **chosen):
     """Return what was learned from a CSV text with the target price."""
     write(tmp_path, {"t.csv": text})
     with open_table(str(tmp_path / "t.csv")) as file:
-        return learnable(file, file.read(), Wishes("price", **wishes))
+        return learnable(file, file.read(), ColumnOptions("price", **chosen))
 
 
-def column(tmp_path, values, **wishes):
+def column(tmp_path, values, **chosen):
     """Return what a column x of text is taken for, and the columns that are made of it."""
     frame = pl.DataFrame({"x": values, "other": [3 * i % 7 for i in range(len(values))], "price": range(len(values))})
-    result = found(tmp_path, frame.write_csv(quote_style="non_numeric"), **wishes)
-    return result.found[0].kind, result.found[0].detail, result.X.drop("other")
+    result = found(tmp_path, frame.write_csv(quote_style="non_numeric"), **chosen)
+    return result.facts[0].kind, result.facts[0].detail, result.X.drop("other")
 
 
 def test_kinds_are_found_as_a_person_would(tmp_path):
     """Numbers, categories, truth values and dates are told apart; ids and constants are left out with a reason."""
     result = found(tmp_path, houses())
-    assert {entry.name: (entry.kind, entry.detail) for entry in result.found} == {
+    assert {entry.name: (entry.kind, entry.detail) for entry in result.facts} == {
         "id": ("left out", "every row has a number of its own, and its name says so too"),
         "area": ("numbers", ""),
         "district": ("categories", "3"),
@@ -113,7 +113,7 @@ def test_what_only_names_a_row_is_left_out_unless_wanted(tmp_path):
 def test_wishes_are_followed(tmp_path):
     """Columns are dropped, taken as categories and used as weights as asked; text can be named as missing."""
     result = found(tmp_path, houses(), drop=["district"], categorical=["area"], weight="id")
-    assert {entry.name: entry.detail for entry in result.found}["district"] == "as you asked"
+    assert {entry.name: entry.detail for entry in result.facts}["district"] == "as you asked"
     assert result.X["area"].dtype == pl.String
     assert result.weight is not None
     assert result.weight.to_list() == list(range(501, 561))
@@ -139,12 +139,12 @@ def test_parquet_types_are_kept(tmp_path):
     )
     frame.write_parquet(tmp_path / "t.parquet")
     with open_table(str(tmp_path / "t.parquet")) as file:
-        result = learnable(file, file.read(), Wishes("price"))
-    kinds = {entry.name: entry.kind for entry in result.found}
+        result = learnable(file, file.read(), ColumnOptions("price"))
+    kinds = {entry.name: entry.kind for entry in result.facts}
     assert kinds["sold_at"] == "dates"
     assert kinds["digits"] == "categories"
     assert kinds["short"] == "numbers"
-    assert [entry.detail for entry in result.found if entry.name == "lists"] == ["it holds lists"]
+    assert [entry.detail for entry in result.facts if entry.name == "lists"] == ["it holds lists"]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "tsv"])
@@ -204,7 +204,7 @@ def test_identifiers_are_exact(tmp_path):
         with open_table(str(tmp_path / "t.parquet")) as file:
             if expected is None:
                 with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*whole numbers or text"):
-                    learnable(file, file.read(), Wishes("price", categorical=["x"]))
+                    learnable(file, file.read(), ColumnOptions("price", categorical=["x"]))
             else:
-                X = learnable(file, file.read(), Wishes("price", categorical=["x"])).X
+                X = learnable(file, file.read(), ColumnOptions("price", categorical=["x"])).X
                 assert set(X["x"]) == expected

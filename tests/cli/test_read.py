@@ -1,4 +1,4 @@
-"""Tables from files and pipes, and results into them."""
+"""Tables from files and pipes."""
 
 import gzip
 import io
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from commands import HOUSES, houses
 from dln.cli import _values as values
-from dln.cli._columns import Wishes, learnable
+from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._mistakes import Mistake
-from dln.cli._read import open_table, output_kind, whole_or_nothing
+from dln.cli._read import open_table
 
 
 def as_bytes(form):
@@ -67,17 +67,6 @@ def test_marks_and_blanks_in_a_header_do_not_matter(tmp_path):
         assert file.read().row(0) == ("1", "2", "3")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [("-", "csv"), ("a.csv", "csv"), ("a.TSV", "tsv"), ("a.csv.gz", "csv"), ("a.b.parquet", "parquet")],
-)
-def test_the_output_is_what_its_name_says(name, kind):
-    """The ending of an output names its format."""
-    assert output_kind(name) == kind
-    with pytest.raises(Mistake, match="must end in"):
-        output_kind("a.parquet.gz")
-
-
 PIECES = [
     b'"',
     b"\n",
@@ -111,7 +100,7 @@ def test_a_damaged_text_is_a_table_or_a_mistake(cut, edits, tmp_path):
     sentence = ""
     try:
         with open_table(str(path)) as file:
-            learnable(file, file.read(), Wishes(file.names[-1]))
+            learnable(file, file.read(), ColumnOptions(file.names[-1]))
     except Mistake as mistake:
         sentence = str(mistake)
     assert "\n" not in sentence
@@ -131,21 +120,3 @@ def test_dates_are_read_in_any_plain_format(moment, form):
     """A date in one of the formats that cannot be mistaken is read back to the precision that the format has."""
     text = moment.strftime(form.replace("%.f", ".%f"))
     assert values.date(pl.Series([text])).to_list() == [datetime.strptime(text, form.replace("%.f", ".%f"))]  # noqa: DTZ007
-
-
-def _fail_half_way(place):
-    place.write_text("half")
-    raise RuntimeError
-
-
-def test_an_output_is_whole_or_not_there(tmp_path):
-    """A failure half-way leaves the old file as it was, and nothing else in its folder."""
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-    with pytest.raises(RuntimeError), whole_or_nothing(str(path)) as place:
-        _fail_half_way(place)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-    with whole_or_nothing(str(path)) as place:
-        place.write_text("new")
-    assert path.read_text() == "new"

@@ -78,7 +78,7 @@ def test_a_search_can_start_anew(folder):
         ((*TUNE, "--time-limit", "soon"), "dln: --time-limit must be a length of time above zero like .*, got 'soon'"),
         (
             (*TUNE, "-o", "-"),
-            "dln: a model cannot be written to standard output: give -o the name of a file, like best.dln",
+            "dln: a model cannot be written to standard output: give -o the name of a file, like house.dln",
         ),
         (
             (*TUNE, "--storage", "houses.csv"),

@@ -157,7 +157,7 @@ def test_temperature_falls_to_its_minimum_and_stays():
     assert temperature_at(3, 0.2, 0.9, 0.5) == 0.2
 
 
-@pytest.mark.parametrize("schedule", ["constant", "cosine", "warmup_cosine"])
+@pytest.mark.parametrize("schedule", ["constant", "cosine"])
 @pytest.mark.parametrize("max_epochs", [1, 2, 100])
 def test_learning_rates_stay_positive_and_below_the_base(schedule, max_epochs):
     """No schedule leaves (0, base]."""

@@ -31,7 +31,7 @@ from dln import DLNRegressor, FitInterruptedWarning, MissingExtraError, PaperDLN
 from dln.tune import Context, DLNSearchCV, StudyError, default_space, paper_space, search
 from dln.tune._data import split
 from dln.tune._folds import Folds
-from dln.tune._prune import ENOUGH_TRIALS, MARGIN, Bars
+from dln.tune._prune import ENOUGH_TRIALS, MARGIN, Thresholds
 from dln.tune._space import own_space
 from dln.tune._trial import Job, OutOfTimeError, Task, evaluate
 from models import SMALL
@@ -121,7 +121,7 @@ def test_the_best_is_the_lowest_cross_validated_error():
     study = ridge(8)
     assert study.best_value == min(trial.value for trial in study.trials if trial.value is not None)
     job = Job(Ridge(random_state=0), Folds(X, Y, split(len(Y), study.folds, 0)))
-    assert evaluate(job, Task(0, study.best_params, Bars())).value == study.best_value
+    assert evaluate(job, Task(0, study.best_params, Thresholds())).value == study.best_value
 
 
 def test_the_best_model_is_fitted_on_all_rows_once():
@@ -214,7 +214,7 @@ def test_a_page_is_searched_for_too():
     study = search(DLNRegressor(**SMALL), X[:80], Y[:80], space=space, n_trials=3, folds=2, random_state=0)
     assert [trial.state for trial in study.trials] == ["complete"] * 3
     job = Job(DLNRegressor(**SMALL), Folds(X[:80], Y[:80], split(80, 2, 0)))
-    assert evaluate(job, Task(0, {}, Bars())).curve == {}
+    assert evaluate(job, Task(0, {}, Thresholds())).curve == {}
     assert study.best_model.rules_.n_conditions <= SMALL["max_conditions"]
 
 
@@ -369,17 +369,17 @@ def test_paths_that_cannot_be(storage, reason, tmp_path, monkeypatch):
 # --- trials that do not end -------------------------------------------------------------------------------------------
 
 
-def epochs_of(bars):
-    """Run a network under bars; return what it came to and the epochs that it ran."""
+def epochs_of(thresholds):
+    """Run a network under thresholds; return what it came to and the epochs that it ran."""
     epochs = []
     model = clone(QUICK).set_params(random_state=0, callbacks=[epochs.append], n_iter_no_change=30)
     job = Job(model, Folds(X, Y, split(len(Y), 2, 0)))
-    return evaluate(job, Task(0, {}, bars)), [epoch.epoch for epoch in epochs]
+    return evaluate(job, Task(0, {}, thresholds)), [epoch.epoch for epoch in epochs]
 
 
 def test_a_hopeless_trial_ends_within_an_epoch():
     """A network worse than those before it ends at the first epoch that is judged, without a fold."""
-    outcome, epochs = epochs_of(Bars.of([{1: 1e-9}] * ENOUGH_TRIALS, []))
+    outcome, epochs = epochs_of(Thresholds.of([{1: 1e-9}] * ENOUGH_TRIALS, []))
     assert outcome.state == "pruned"
     assert outcome.losses == ()
     assert epochs == [1, 2, 3, 4, 5, 6, 7, 8, 9]  # 0.3 of the thirty epochs are every trial's
@@ -387,8 +387,8 @@ def test_a_hopeless_trial_ends_within_an_epoch():
 
 def test_a_hopeful_trial_is_left_alone():
     """A network as good as the others, or one of too few to say, runs to its end."""
-    assert epochs_of(Bars.of([{1: 1e9}] * ENOUGH_TRIALS, []))[0].state == "complete"
-    assert epochs_of(Bars.of([{1: 1e-9}] * (ENOUGH_TRIALS - 1), []))[0].state == "complete"
+    assert epochs_of(Thresholds.of([{1: 1e9}] * ENOUGH_TRIALS, []))[0].state == "complete"
+    assert epochs_of(Thresholds.of([{1: 1e-9}] * (ENOUGH_TRIALS - 1), []))[0].state == "complete"
 
 
 def test_a_trial_can_end_between_folds():
@@ -396,26 +396,26 @@ def test_a_trial_can_end_between_folds():
     fits = []
     model = Obedient(order=lambda _: fits.append(1))
     job = Job(model, Folds(X, Y, split(len(Y), 4, 0)))
-    fine = evaluate(job, Task(0, {}, Bars()))
+    fine = evaluate(job, Task(0, {}, Thresholds()))
     fits.clear()
-    bars = Bars.of([], [[loss + i * k for k, loss in enumerate(fine.losses)] for i in range(ENOUGH_TRIALS)])
-    assert evaluate(job, Task(1, {"shift": 100.0}, bars)).state == "pruned"
+    thresholds = Thresholds.of([], [[loss + i * k for k, loss in enumerate(fine.losses)] for i in range(ENOUGH_TRIALS)])
+    assert evaluate(job, Task(1, {"shift": 100.0}, thresholds)).state == "pruned"
     assert len(fits) == 1
-    assert evaluate(job, Task(2, {}, bars)).state == "complete"
+    assert evaluate(job, Task(2, {}, thresholds)).state == "complete"
 
 
 def test_a_trial_may_be_behind_by_what_folds_differ():
     """After a fold a trial is given up if it is further behind the best than the other folds could make good."""
     best = (1.0, 2.0, 3.0, 4.0)
     shifted = [tuple(loss + 1 + 0.1 * sign * (-1) ** k for k, loss in enumerate(best)) for sign in (1, -1, 1, -1)]
-    bars = Bars.of([], [*shifted, best])
-    assert bars.best == best
-    assert bars.spread == pytest.approx(0.1 * (4 / 3) ** 0.5)
-    margin = MARGIN * bars.spread * (3 / 4) ** 0.5
-    assert not bars.rules_out_fold([1.0 + 0.99 * margin])
-    assert bars.rules_out_fold([1.0 + 1.01 * margin])
-    assert not bars.rules_out_fold([9.0, 9.0, 9.0, 9.0])  # nothing is left to save
-    assert Bars.of([], shifted).best == ()  # too few to say
+    thresholds = Thresholds.of([], [*shifted, best])
+    assert thresholds.best == best
+    assert thresholds.spread == pytest.approx(0.1 * (4 / 3) ** 0.5)
+    margin = MARGIN * thresholds.spread * (3 / 4) ** 0.5
+    assert not thresholds.rules_out_fold([1.0 + 0.99 * margin])
+    assert thresholds.rules_out_fold([1.0 + 1.01 * margin])
+    assert not thresholds.rules_out_fold([9.0, 9.0, 9.0, 9.0])  # nothing is left to save
+    assert Thresholds.of([], shifted).best == ()  # too few to say
 
 
 def test_pruning_does_not_lose_the_winner():
@@ -426,9 +426,9 @@ def test_pruning_does_not_lose_the_winner():
         trials = 1 + rng.exponential(0.3, 32)[:, None] + rng.normal(0, 0.3, 4) + rng.normal(0, 0.05, (32, 4))
         known = []
         for first in range(0, 32, 4):
-            bars = Bars.of([], known)
+            thresholds = Thresholds.of([], known)
             for losses in trials[first : first + 4].tolist():
-                seen = next((k for k in (1, 2, 3) if bars.rules_out_fold(losses[:k])), 4)
+                seen = next((k for k in (1, 2, 3) if thresholds.rules_out_fold(losses[:k])), 4)
                 known.append(losses[:seen])
                 saved += 4 - seen
         kept += len(known[int(trials.mean(axis=1).argmin())]) == 4
@@ -514,7 +514,7 @@ def test_the_running_trial_ends_with_the_time():
     job = Job(model, Folds(X, Y, split(len(Y), 2, 0)))
     end = time.monotonic() + 0.3
     with pytest.raises(OutOfTimeError):
-        evaluate(job, Task(0, {}, Bars()), lambda: time.monotonic() > end)
+        evaluate(job, Task(0, {}, Thresholds()), lambda: time.monotonic() > end)
 
 
 def test_ctrl_c_keeps_what_is_finished():

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -16,6 +15,7 @@ from typing import Any, Final, TypeAlias
 from filelock import FileLock, Timeout
 
 from dln._atomic import AnyPath, write_atomically
+from dln._closest import closest
 from dln.tune._pool import Lost, Pool
 from dln_bench import datasets as _datasets
 from dln_bench._names import MODELS, ORDER, TITLES
@@ -98,8 +98,8 @@ def works_of(
     rows = {name: _datasets.facts(name).expected_rows for name in datasets}
     for model in models:
         if model not in ORDER:
-            close = get_close_matches(model.casefold(), ORDER, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(TITLES)}"
+            meant = closest(model, ORDER)
+            hint = f"there are {', '.join(TITLES)}" if meant is None else f"did you mean {meant!r}?"
             message = f"there is no model {model!r}; {hint}"
             raise RunError(message)
     for name, values, least in (("seeds", seeds, 0), ("trials", trials, 1)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
+from dln._closest import closest
 from dln_bench import _download
 from dln_bench._held_out import HELD_OUT, make
 
@@ -82,8 +82,6 @@ class Facts:
     value_maps: dict[str, dict[str, float]]
     sha256: str
     bytes: int
-    #: Whether the paper's column counts fix the choice of columns: "clear", "likely" or "ambiguous".
-    column_choice: str = "clear"
     #: Where the file is downloaded from; None for a dataset of a folder of one's own.
     source: _download.Source | None = None
 
@@ -107,8 +105,8 @@ def facts(name: str) -> Facts:
         return _made_facts(name)
     known = _all_facts()
     if name not in known:
-        close = get_close_matches(name.casefold(), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        meant = closest(name, known)
+        hint = f"there are {', '.join(known)}" if meant is None else f"did you mean {meant!r}?"
         message = f"there is no dataset {name!r}; {hint}"
         raise DatasetError(message)
     return known[name]

@@ -92,6 +92,28 @@ class Rule:
 class Circuit:
     """A weighted sum of logic rules over tests on the columns of a table.
 
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns of the table, in order.
+    literals : tuple of Above, IsIn or IsMissing
+        Tests on one column each; these are nodes 0, 1, …
+    gates : tuple of Gate
+        Functions of two earlier nodes each; they are the nodes after the literals.
+    rules : tuple of Rule
+        The nodes that enter the sum, with their weights.
+    intercept : float
+        What the sum begins with.
+    decimals : int
+        Intercept and weights are multiples of ``10**-decimals``.
+
+    Raises
+    ------
+    CircuitError
+        If the parts do not fit together.
+
+    Examples
+    --------
     >>> circuit = Circuit(
     ...     columns=(Column("bmi"), Column("smoker", ("no", "yes"))),
     ...     literals=(Above(0, 30.0), IsIn(1, (1,))),
@@ -106,6 +128,7 @@ class Circuit:
       +  3120.5 · [smoker = "yes"]
     >>> circuit.evaluate([np.array([35.0, 35.0, np.nan]), np.array([1, 0, 1])])
     array([35430.5,  8410. , 11530.5])
+
     """
 
     columns: tuple[Column, ...]

@@ -56,11 +56,31 @@ def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCos
     Known are scikit-learn's linear models, nearest neighbours, trees, forests, boosting, SVR and MLPRegressor, a
     torch module of linear layers, LightGBM and EBM; a Pipeline counts as its last step, a search as its best model.
 
+    Parameters
+    ----------
+    model : Circuit or fitted model
+        What predicts.
+    reading : {"paper", "select"}, default="paper"
+        How the weights of a circuit's rules are counted, as for `DLNRegressor.cost`.
+
+    Returns
+    -------
+    CircuitCost or ModelCost
+        ``int`` of it is the number of operations, ``print`` shows the parts.
+
+    Raises
+    ------
+    TypeError
+        If the model is of a kind that is not known.
+
+    Examples
+    --------
     >>> from sklearn.linear_model import LinearRegression
     >>> cost = operations(LinearRegression().fit([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]], [1.0, 2.0, 4.0]))
     >>> print(cost)
     multiply-add  2488  2 × 1244
     total         2488  logic operations, LinearRegression
+
     """
     if isinstance(model, Circuit):
         return circuit_cost(model, reading)

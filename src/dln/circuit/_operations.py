@@ -1,7 +1,7 @@
 """Prices in basic logic operations (OPs), and what a circuit costs.
 
 An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and wires are free. Arithmetic on
-numbers is priced by the logic it takes, after the paper's cost model: `FLOAT16` and `INT16` are its two tables.
+numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its table for those of a model.
 """
 
 from __future__ import annotations
@@ -62,7 +62,6 @@ def float_prices(exponent: int, mantissa: int) -> Prices:
     )
 
 
-INT16: Final = integer_prices(16)
 FLOAT16: Final = float_prices(5, 10)
 COMPARISON: Final = FLOAT16.comparison
 MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition

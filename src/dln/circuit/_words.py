@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from dln.circuit._circuit import Above, Category, Circuit, Column, IsIn, Literal
+from dln.circuit._circuit import Category, Circuit, Column
 from dln.circuit._cone import reads
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 
@@ -68,23 +68,6 @@ def _quoted(text: str) -> str:
     """Return the text as a JSON string of printable characters only: JSON itself lets U+2028 and its like through."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
-
-
-def literal_text(literal: Literal, columns: tuple[Column, ...]) -> str:
-    """Return a literal in words.
-
-    >>> literal_text(Above(0, 47.5), (Column("age"),))
-    'age > 47.5'
-    """
-    column = columns[literal.column]
-    name = name_text(column.name)
-    if isinstance(literal, Above):
-        return f"{name} > {number_text(literal.cutoff)}"
-    if isinstance(literal, IsIn):
-        assert column.categories is not None  # noqa: S101 (the circuit was validated)
-        values = [category_text(column.categories[code]) for code in literal.codes]
-        return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
-    return f"{name} is missing"
 
 
 def node_text(circuit: Circuit, node: int) -> str:

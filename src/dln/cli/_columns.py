@@ -1,4 +1,4 @@
-"""What the columns of a table are, found as a person would, to learn from.
+"""What the columns of a table are, judged as a person would, to learn from.
 
 The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
 tell how to make them again (`_inputs`).
@@ -36,7 +36,7 @@ _ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ColumnFact:
     """What a column is, in a word, and why it was left out or changed, in a sentence."""
 
     name: str
@@ -45,8 +45,8 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the user said about columns."""
+class ColumnOptions:
+    """What the user wants done with columns."""
 
     target: str
     weight: str | None = None
@@ -58,14 +58,14 @@ class Wishes:
 
 @dataclass(slots=True)
 class Findings:
-    """Columns to learn from, and what was found on the way."""
+    """Columns to learn from, and what each column of the file was taken for."""
 
     columns: list[pl.Series] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    facts: list[ColumnFact] = field(default_factory=list)
 
-    def say(self, name: str, kind: Kind, detail: str = "", *columns: pl.Series) -> None:
+    def add(self, name: str, kind: Kind, detail: str = "", *columns: pl.Series) -> None:
         """Enter a column of the file and the columns that were made of it."""
-        self.found.append(Found(name, kind, detail))
+        self.facts.append(ColumnFact(name, kind, detail))
         self.columns.extend(columns)
 
 
@@ -75,58 +75,58 @@ class Learnable(NamedTuple):
     X: pl.DataFrame
     y: pl.Series
     weight: pl.Series | None
-    found: list[Found]
+    facts: list[ColumnFact]
     n_without_target: int
 
 
-def learnable(file: TableFile, frame: pl.DataFrame, wishes: Wishes) -> Learnable:
+def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Learnable:
     """Return inputs, target and weights of a table that was read from a file."""
-    _check_names(file, wishes)
-    frame = _without_values(frame, wishes.missing)
-    y = numbers_of(file, frame, wishes.target, "the target")
+    _check_names(file, chosen)
+    frame = _without_values(frame, chosen.missing)
+    y = numbers_of(file, frame, chosen.target, "the target")
     known = y.is_not_null()
     if not known.any():
-        message = f"the target {wishes.target!r} is missing in every row of {file.said}: give rows where it is known"
+        message = f"the target {chosen.target!r} is missing in every row of {file.label}: give rows where it is known"
         raise Mistake(message)
     weight = None
-    if wishes.weight is not None:
-        weight = numbers_of(file, frame, wishes.weight, "the weight").filter(known)
-        _check_weight(file, wishes.weight, weight)
+    if chosen.weight is not None:
+        weight = numbers_of(file, frame, chosen.weight, "the weight").filter(known)
+        _check_weight(file, chosen.weight, weight)
     findings = Findings()
     for name in file.names:
-        if name in wishes.drop:
-            findings.say(name, "left out", "as you asked")
-        elif name not in (wishes.target, wishes.weight):
+        if name in chosen.drop:
+            findings.add(name, "left out", "as you asked")
+        elif name not in (chosen.target, chosen.weight):
             # Typed on the whole table, so that a message names the file's own row; judged on the rows that are used.
-            _find(findings, file, name, frame[name], known, wishes)
+            _find(findings, file, name, frame[name], known, chosen)
     if not findings.columns:
-        why = "; ".join(f"{found.name!r}: {found.detail}" for found in findings.found if found.kind == "left out")
-        message = f"{file.said} has no column to learn from besides the target {wishes.target!r}"
+        why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in findings.facts if fact.kind == "left out")
+        message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise Mistake(f"{message} ({why})" if why else message)
     X = pl.DataFrame(findings.columns)
-    return Learnable(X, y.filter(known), weight, findings.found, int((~known).sum()))
+    return Learnable(X, y.filter(known), weight, findings.facts, int((~known).sum()))
 
 
-def _check_names(file: TableFile, wishes: Wishes) -> None:
+def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
     if len(file.names) == 1:
         message = (
-            f"{file.said} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
+            f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
             "(separated by commas, semicolons, tabs or |)"
         )
         raise Mistake(message)
     options: tuple[tuple[str, Iterable[str]], ...] = (
-        ("--target", [wishes.target]),
-        ("--weight", [] if wishes.weight is None else [wishes.weight]),
-        ("--drop", wishes.drop),
-        ("--categorical", wishes.categorical),
-        ("--keep", wishes.keep),
+        ("--target", [chosen.target]),
+        ("--weight", [] if chosen.weight is None else [chosen.weight]),
+        ("--drop", chosen.drop),
+        ("--categorical", chosen.categorical),
+        ("--keep", chosen.keep),
     )
     for option, names in options:
         for name in names:
             if name not in file.names:
-                message = f"{option}: {file.said} has no column {name!r}; {nearest(name, file.names)}"
+                message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
                 raise Mistake(message)
-    used = {wishes.target: "--target"}
+    used = {chosen.target: "--target"}
     for option, names in options[1:4]:
         for name in names:
             if name in used and used[name] != option:
@@ -161,7 +161,7 @@ def numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl
         row = int(wrong.arg_max() or 0)
         few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
         message = (
-            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.said} holds {quoted(column[row])}{few}: "
+            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
             "correct it, or choose another column"
         )
         raise Mistake(message)
@@ -173,24 +173,26 @@ def _check_weight(file: TableFile, name: str, weight: pl.Series) -> None:
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         what = "nothing" if weight[row] is None else f"{weight[row]:g}"
-        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.said} holds {what}"
+        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
         raise Mistake(message)
     if not weight.sum() > 0:
-        message = f"the weight {name!r} is 0 in every row of {file.said}: give some rows a weight above 0"
+        message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
         raise Mistake(message)
 
 
 # --- what a column is -------------------------------------------------------------------------------------------------
 
 
-def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, used: pl.Series, wishes: Wishes) -> None:
+def _find(
+    findings: Findings, file: TableFile, name: str, column: pl.Series, used: pl.Series, chosen: ColumnOptions
+) -> None:
     """Enter one column of the file."""
     if not name:
-        findings.say("(no name)", "left out", "a column without a name is taken for row numbers")
+        findings.add("(no name)", "left out", "a column without a name is taken for row numbers")
         return
-    wanted = name in wishes.categorical or name in wishes.keep
+    wanted = name in chosen.categorical or name in chosen.keep
     if column.dtype == pl.String:
-        typed, order = _typed(file, name, column, as_category=name in wishes.categorical)
+        typed, order = _typed(file, name, column, as_category=name in chosen.categorical)
     else:
         typed, order = column, None
     column, typed = column.filter(used), typed.filter(used)
@@ -202,15 +204,15 @@ def _find(findings: Findings, file: TableFile, name: str, column: pl.Series, use
     if typed.dtype == pl.String and order == "unclear":
         reason = "its dates may be day/month or month/day: write them like 2024-12-31"
     if reason is not None:
-        findings.say(name, "left out", reason)
+        findings.add(name, "left out", reason)
     elif typed.dtype == pl.Boolean:
-        findings.say(name, "yes or no", missing, typed)
-    elif typed.dtype.is_numeric() and name not in wishes.categorical:
+        findings.add(name, "yes or no", missing, typed)
+    elif typed.dtype.is_numeric() and name not in chosen.categorical:
         numbers = typed.cast(pl.Float64)
         rounded = not column.dtype.is_float() and (numbers.abs() >= LARGEST_WHOLE).any()
-        findings.say(name, "numbers", _listed(missing, "rounded: some are above 2^53" if rounded else ""), numbers)
+        findings.add(name, "numbers", _listed(missing, "rounded: some are above 2^53" if rounded else ""), numbers)
     else:
-        findings.say(name, "categories", _listed(f"{typed.drop_nulls().n_unique()}", missing), as_text(typed))
+        findings.add(name, "categories", _listed(f"{typed.drop_nulls().n_unique()}", missing), as_text(typed))
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:
@@ -268,7 +270,7 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
         others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
         given = quoted(column[row].strip())
         message = (
-            f"column {name!r} of {file.said} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
+            f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
             f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
         )
         raise Mistake(message)
@@ -276,20 +278,20 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
 
 def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | None, missing: str) -> None:
     if not dates.count():
-        findings.say(name, "left out", "it is empty")
+        findings.add(name, "left out", "it is empty")
         return
     if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone is not None:
         dates = dates.dt.replace_time_zone(None)
     made = {part: values.date_part(dates, part) for part in DATE_PARTS}
-    told = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
-    if not told and dates.null_count():
-        told = {part: column for part, column in made.items() if column.count()}  # whether there is one tells something
-        told = dict(list(told.items())[:1])
-    if not told:
-        findings.say(name, "left out", "it is the same in every row")
+    useful = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
+    if not useful and dates.null_count():
+        # Whether there is a date tells something.
+        useful = dict([(part, column) for part, column in made.items() if column.count()][:1])
+    if not useful:
+        findings.add(name, "left out", "it is the same in every row")
         return
-    how = _listed(", ".join(told), f"read as {order}" if order else "", missing)
-    findings.say(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in told.items()))
+    how = _listed(", ".join(useful), f"read as {order}" if order else "", missing)
+    findings.add(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in useful.items()))
 
 
 def _unusable(column: pl.Series) -> str | None:

@@ -36,7 +36,7 @@ def explain(
         _tell(fitted, explanation, X, row, table)
 
 
-def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.DataFrame:
+def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.DataFrame:
     """Return the model's columns of one row of the file."""
     import polars as pl
 
@@ -45,12 +45,12 @@ def _row(model: CircuitRegressor, model_said: str, table: str, row: int) -> pl.D
     from dln.cli._read import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_said)
+        inputs = find_inputs(file, model.circuit_, model_name)
         try:
             frame = file.scan().select(sources(inputs)).slice(row - 1, 1).collect(engine="streaming")
             if not frame.height:
                 n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-                message = f"--row must be one of the {thousands(n_rows)} rows of {file.said}, got {row}"
+                message = f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
                 raise Mistake(message)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             raise file.unreadable() from None
@@ -75,10 +75,10 @@ def _tell(model: CircuitRegressor, explanation: Explanation, X: pl.DataFrame, ro
     from dln.readers._explain import interval_text
 
     decimals = explanation.decimals
-    said = "standard input" if table == "-" else table
+    label = "standard input" if table == "-" else table
     terms = [(term.weight, term.rule) for term in explanation.terms]
     show(
-        f"Row {thousands(row)} of {said}:",
+        f"Row {thousands(row)} of {label}:",
         facts(_values(columns_used(model), X)),
         f"\n{name_text(explanation.target)} = {weight_text(explanation.prediction, decimals)}, the sum of",
         weights_table([(explanation.intercept, "to begin with"), *terms], decimals),

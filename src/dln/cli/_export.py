@@ -47,7 +47,8 @@ def export(
 ) -> None:
     """Take a model elsewhere: as a program, a query, a workbook or a circuit, run before it is handed over."""
     from dln.cli._model import open_model
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._output import check_output
+    from dln.cli._read import STANDARD
     from dln.cli._terminal import console
 
     check_output(output, force=force)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain
+from dln.cli._mistakes import INTERRUPTED, Mistake, complain, told_in_sentences, was_interrupted
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._columns import Learnable, Wishes
+    from dln.cli._columns import ColumnOptions, Learnable
     from dln.cli._peers import Score, Split
     from dln.cli._read import TableFile
 
@@ -50,26 +49,23 @@ def fit(
     quiet: _options.Quiet = False,
 ) -> None:
     """Learn a model that fits on one page: find the column types, split, train, test, save."""
-    from dln.cli._columns import Wishes
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._columns import ColumnOptions
+    from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
     from dln.cli._training_table import check_test_size, read_training_table, tell_columns
 
-    if output == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like house.dln"
-        raise Mistake(message)
-    check_output(output, force=force)
+    check_model_output(output, force=force)
     if not 0 <= test_size < 1:
         message = f"--test-size must be at least 0 and below 1, got {test_size:g}"
         raise Mistake(message)
-    limit = None if time_limit is None else seconds(time_limit)
-    wishes = Wishes(target, weight, drop or (), categorical or (), keep or (), missing or ())
+    limit = seconds(time_limit)
+    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
-    file, data = read_training_table(table, wishes)
+    file, data = read_training_table(table, chosen)
     check_test_size(data, test_size)
     quiet_talk = quiet or as_json
     if not quiet_talk:
-        tell_columns(file, data, wishes)
+        tell_columns(file, data, chosen)
     split = _split(data, test_size, seed)
     settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
     model, took, interrupted = _train(split, settings | size, paper=paper, limit=limit)
@@ -78,7 +74,7 @@ def fit(
         model.calibrate(split.X_test, split.y_test, split.weight_test)
     model.save(output)
     if as_json:
-        _print_json(output, file, data, wishes, split, model, scores, took)
+        _print_json(output, file, data, chosen, split, model, scores, took)
     elif not quiet:
         _tell_model(output, split, model, scores, took)
     if interrupted:
@@ -113,26 +109,20 @@ def _train(
     split: Split, settings: dict[str, Any], *, paper: bool, limit: float | None
 ) -> tuple[CircuitRegressor, float, bool]:
     """Return the model, the seconds that it took, and whether Ctrl-C ended it early."""
-    from dln import DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
+    from dln import DLNRegressor, PaperDLNRegressor
 
     start = time.perf_counter()
     kind = PaperDLNRegressor if paper else DLNRegressor
     model: CircuitRegressor = kind(max_seconds=limit, **settings)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            model.fit(split.X, split.y, sample_weight=split.weight)
-        except ValueError as error:
-            raise Mistake(str(error)) from error
-    for warning in told:  # after Ctrl-C, or when time was over: what the model is now
-        message = str(warning.message)
-        complain(
-            message if limit is None else message.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
-        )
+
+    def rephrased(text: str) -> str:
+        return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
+
+    with told_in_sentences(rephrased) as caught:  # after Ctrl-C, or when time was over: what the model is now
+        model.fit(split.X, split.y, sample_weight=split.weight)
     model.set_params(verbose=0)  # a way of this run, not of the model
     model.target_name_ = split.y.name
-    interrupted = any(issubclass(warning.category, FitInterruptedWarning) for warning in told)
-    return model, time.perf_counter() - start, interrupted
+    return model, time.perf_counter() - start, was_interrupted(caught)
 
 
 def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
@@ -145,7 +135,7 @@ def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
     return [score(name, model.predict(split.X_test), split, took), *peers(split)]
 
 
-# --- what is said -----------------------------------------------------------------------------------------------------
+# --- what is shown ----------------------------------------------------------------------------------------------------
 
 
 def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list[Score], took: float) -> None:
@@ -175,7 +165,7 @@ def _print_json(
     output: str,
     file: TableFile,
     data: Learnable,
-    wishes: Wishes,
+    chosen: ColumnOptions,
     split: Split,
     model: CircuitRegressor,
     scores: list[Score],
@@ -189,10 +179,10 @@ def _print_json(
     print_json(
         {
             "model": str(Path(output)),
-            "table": file.said,
-            "target": wishes.target,
-            "weight": wishes.weight,
-            "columns": [asdict(entry) for entry in data.found],
+            "table": file.label,
+            "target": chosen.target,
+            "weight": chosen.weight,
+            "columns": [asdict(entry) for entry in data.facts],
             "rows": {"train": len(split.y), "test": len(split.y_test), "without_target": data.n_without_target},
             "conditions": model.rules_.n_conditions,
             "rules": len(model.circuit_.rules),

@@ -25,7 +25,7 @@ class Input:
     order: str | None = None
 
 
-def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Input]:
+def find_inputs(file: TableFile, circuit: Circuit, model_name: str) -> list[Input]:
     """Return where each column of a model comes from; those that no rule reads are not read here either."""
     used = {literal.column for literal in circuit.literals}
     inputs = []
@@ -39,7 +39,7 @@ def find_inputs(file: TableFile, circuit: Circuit, model_said: str) -> list[Inpu
             inputs.append(Input(column, *split))
         else:
             name = column.name if split is None else split[0]
-            message = f"{model_said} needs the column {name!r}, but {file.said} has none; {nearest(name, file.names)}"
+            message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
             raise Mistake(message)
     return inputs
 
@@ -77,14 +77,19 @@ def _converted(
     file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
 ) -> pl.Series:
     """Return a column as what the model reads: text for categories of text, Booleans, or numbers."""
-    is_text = column.dtype == pl.String
-    if categories is not None and (not categories or any(isinstance(category, str) for category in categories)):
-        return values.text(column) if is_text else as_text(column)
-    if not is_text:
-        if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-            raise _wrong_type(file, column, "numbers")
-        is_exact = column.dtype == pl.Boolean or (categories is not None and column.dtype.is_integer())
-        return column if is_exact else column.cast(pl.Float64)
+    reads_text = categories is not None and (not categories or any(isinstance(c, str) for c in categories))
+    if column.dtype == pl.String:
+        return values.text(column) if reads_text else _parsed(file, column, categories, first_row)
+    if reads_text:
+        return as_text(column)
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        raise _wrong_type(file, column, "numbers")
+    is_exact = column.dtype == pl.Boolean or (categories is not None and column.dtype.is_integer())
+    return column if is_exact else column.cast(pl.Float64)
+
+
+def _parsed(file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int) -> pl.Series:
+    """Return a column of text as the Booleans or numbers that it says."""
     if categories is not None and all(isinstance(category, bool) for category in categories):
         return _checked(file, column, values.boolean(column), "true or false", first_row)
     numbers = _checked(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
@@ -114,7 +119,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
         row = int(wrong.arg_max() or 0)
         message = (
             f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
-            f"of {file.said} holds {quoted(column[row])}: correct it, or leave it empty"
+            f"of {file.label} holds {quoted(column[row])}: correct it, or leave it empty"
         )
         raise Mistake(message)
     return read
@@ -122,6 +127,6 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> Mistake:
     return Mistake(
-        f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.said} it holds "
+        f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.label} it holds "
         f"{dtype_words(column.dtype)}"
     )

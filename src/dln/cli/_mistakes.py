@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from difflib import get_close_matches
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from dln._clean import clean
+from dln._closest import closest
+from dln._errors import FitInterruptedWarning
 
 #: Names listed in a message before it says "…".
 LISTED: Final = 8
@@ -37,6 +40,24 @@ def complain(sentence: str, program: str = "dln") -> None:
     sys.stderr.write(f"{program}: {clean(sentence)}\n")
 
 
+@contextmanager
+def told_in_sentences(rephrased: Callable[[str], str] = str) -> Iterator[list[warnings.WarningMessage]]:
+    """Let a fit or a search run; then tell its warnings as sentences. What it refuses is a `Mistake`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield caught
+        except ValueError as error:
+            raise Mistake(str(error)) from error
+    for warning in caught:
+        complain(rephrased(str(warning.message)))
+
+
+def was_interrupted(caught: Iterable[warnings.WarningMessage]) -> bool:
+    """Whether Ctrl-C ended a fit or a search early."""
+    return any(issubclass(warning.category, FitInterruptedWarning) for warning in caught)
+
+
 def remark(sentence: str) -> None:
     """Say on standard error how it went."""
     sys.stderr.write(f"{clean(sentence)}\n")
@@ -61,9 +82,8 @@ def nearest(name: str, names: Iterable[str]) -> str:
     "there are 'price', 'area'"
     """
     names = list(names)
-    by_lower = {other.casefold(): other for other in reversed(names)}
-    if close := get_close_matches(name.casefold(), by_lower, n=1):
-        return f"did you mean {quoted(by_lower[close[0]])}?"
+    if (meant := closest(name, names)) is not None:
+        return f"did you mean {quoted(meant)}?"
     return f"there are {listed(names)}" if names else "there are none"
 
 

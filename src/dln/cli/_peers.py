@@ -47,16 +47,22 @@ def score(name: str, predictions: Any, split: Split, seconds: float) -> Score:
 def peers(split: Split) -> list[Score]:
     """Fit and score the other models."""
     scores = [_fitted("linear regression", _linear(split.X), split, split.X, split.X_test)]
-    if find_spec("lightgbm") is not None:
-        from lightgbm import LGBMRegressor
-
+    if (model := lightgbm(len(split.y))) is not None:
         categories = _categories(split.X)
-        # On small tables its threads wait for one another longer than they work.
-        model = LGBMRegressor(verbose=-1, random_state=0, n_jobs=1 if len(split.y) < MANY_ROWS else -1)
         codes = [_codes(X, categories) for X in (split.X, split.X_test)]
         which = [j for j, name in enumerate(split.X.columns) if name in categories]
         scores.append(_fitted("LightGBM", model, split, *codes, categorical_feature=which))
     return scores
+
+
+def lightgbm(n_rows: int) -> Any:
+    """Return LightGBM at its defaults, silent and seeded, or None where it is not installed."""
+    if find_spec("lightgbm") is None:
+        return None
+    from lightgbm import LGBMRegressor
+
+    # On small tables its threads wait for one another longer than they work.
+    return LGBMRegressor(verbose=-1, random_state=0, n_jobs=1 if n_rows < MANY_ROWS else -1)
 
 
 def _fitted(name: str, model: Any, split: Split, X: Any, X_test: Any, **options: Any) -> Score:

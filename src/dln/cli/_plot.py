@@ -24,7 +24,7 @@ def plot(
 ) -> None:
     """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
     from dln.cli._model import open_model
-    from dln.cli._read import check_output, whole_or_nothing
+    from dln.cli._output import check_output, whole_or_nothing
 
     if not output.lower().endswith(ENDINGS):
         message = f"a picture's name must end in .svg, .png or .pdf, got {output!r}"
@@ -37,8 +37,8 @@ def plot(
 
     rules = fitted.rules_
     picture = draw(fitted.circuit_, max_rules=max_rules, order=[row.index for row in rules], target=rules.target)
-    with whole_or_nothing(output) as place:
-        picture.save(place)
+    with whole_or_nothing(output) as part:
+        picture.save(part)
     if not quiet:
         drawn = min(max_rules, len(rules))
         console(stderr=True).print(f"{drawn} of {len(rules)} rules drawn in {Path(output)}.", soft_wrap=True)

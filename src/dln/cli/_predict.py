@@ -56,7 +56,8 @@ def predict(
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln.cli._inputs import find_inputs
     from dln.cli._model import open_saved
-    from dln.cli._read import STANDARD, check_output, open_table, output_kind
+    from dln.cli._output import check_output, output_kind
+    from dln.cli._read import STANDARD, open_table
 
     kind = output_kind(output)
     check_output(output, force=force)
@@ -71,23 +72,25 @@ def predict(
             fitted.circuit, file, find_inputs(file, fitted.circuit, Path(model).name), half_width, with_input=with_input
         )
         if with_input and (taken := next((name for name in run.results if name in file.names), None)):
-            message = f"{file.said} has a column {taken!r} already: rename it, or leave out --with-input"
+            message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
             raise Mistake(message)
         n_rows = run.write(output, kind, show=not (quiet or as_json))
     took = time.perf_counter() - start
     if as_json:
         from dln.cli._terminal import print_json
 
-        print_json({"model": model, "table": file.said, "output": output, "rows": n_rows, "seconds": took})
+        print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
         remark(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
-def _half_width(model: SavedModel, said: str, coverage: float) -> float:
+def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
     """Return how far from the prediction an interval reaches, or say why there is none."""
     known = model.intervals
     if known is None:
-        message = f"{said} does not know how far it may be off: dln fit learns it where it has test rows (--test-size)"
+        message = (
+            f"{model_name} does not know how far it may be off: dln fit learns it where it has test rows (--test-size)"
+        )
         raise Mistake(message)
     try:
         return known.half_width(coverage)
@@ -123,7 +126,7 @@ class _Run:
         import polars as pl
 
         from dln.cli._inputs import sources
-        from dln.cli._read import whole_or_nothing, written_to
+        from dln.cli._output import whole_or_nothing, written_to
 
         # The row number rides along, so that a message can name the file's own row.
         scan = self.file.scan()
@@ -139,14 +142,14 @@ class _Run:
             slice_pushdown=False,
         )
         try:
-            with whole_or_nothing(output) as place, _progress(self, show=show and output != "-"):
-                with written_to(place) as sink:
+            with whole_or_nothing(output) as output_file, _progress(self, show=show and output != "-"):
+                with written_to(output_file) as sink:
                     if kind == "parquet":
                         query.sink_parquet(sink, row_group_size=ROW_GROUP, engine="streaming")
                     else:
                         query.sink_csv(sink, separator="\t" if kind == "tsv" else ",", engine="streaming")
                 if not self.n_rows:
-                    message = f"{self.file.said} has a header but no rows: there is nothing to predict"
+                    message = f"{self.file.label} has a header but no rows: there is nothing to predict"
                     raise Mistake(message)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             if self.mistake is None:

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from dln._errors import ExportError, MissingExtraError, ModelFileError
 from dln.cli._mistakes import BAD_INPUT, INTERRUPTED, NO_READER, NOT_WRITTEN, Mistake, complain
 
 #: What the system says where a disk is full, broken or not to be written to.
@@ -90,9 +91,4 @@ def _sentence(error: Exception, program: str) -> str | None:
     if isinstance(error, OSError) and error.strerror:
         name = repr(error.filename) if error.filename else "the output could not be written"
         return f"{name}: {error.strerror}"
-    dln_errors = sys.modules.get("dln._errors")
-    if dln_errors is not None and isinstance(
-        error, (dln_errors.ModelFileError, dln_errors.MissingExtraError, dln_errors.ExportError)
-    ):
-        return str(error)
-    return None
+    return str(error) if isinstance(error, (ModelFileError, MissingExtraError, ExportError)) else None

@@ -26,12 +26,9 @@ def prune(
 ) -> None:
     """Make a model smaller: the best found for so many conditions, with weights of its own. Needs no table."""
     from dln.cli._model import open_model
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._output import check_model_output
 
-    if output == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like small.dln"
-        raise Mistake(message)
-    check_output(output, force=force)
+    check_model_output(output, force=force)
     whole = open_model(model)
     try:
         smaller = whole.prune(max_conditions)
@@ -46,11 +43,11 @@ def prune(
 
 
 def _tell(name: str, output: str, whole: CircuitRegressor, smaller: CircuitRegressor) -> None:
-    from dln.cli._size import size_sentences, size_text
+    from dln.cli._size import size_sentences
     from dln.cli._terminal import show
     from dln.cli._text import page_of_rules
 
-    show(f"{name} has {size_text(whole)}.", *size_sentences(smaller)[:1], "")
+    show(f"{name} has {whole.rules_.size_text}.", *size_sentences(smaller)[:1], "")
     show(page_of_rules(smaller, output), f"\nSaved to {output}.")
 
 

@@ -1,7 +1,7 @@
 """Tables from files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
 
 What a file is, its first bytes say; its name is asked only where they do not. Text columns come as text: what they hold
-is found out in `_columns`, where it can be said which row is wrong.
+is decided in `_columns`, where the message can name the row that is wrong.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from dln._closest import closest
 from dln.cli._mistakes import Mistake
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ _DECIMAL_POINT: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+\.\d{1,2}\s*(?=[;"\r\n]
 class TableFile:
     """A table on disk whose header was read and checked."""
 
-    said: str
+    label: str
     """What the user calls it."""
     path: Path
     """A plain file: the user's own, or a temporary copy of what was zipped or came through a pipe."""
@@ -88,14 +86,14 @@ class TableFile:
         try:
             self.check_shape()
         except csv.Error as error:
-            message = f"{self.said} could not be read as text: {error}"
+            message = f"{self.label} could not be read as text: {error}"
             raise Mistake(message) from None
         try:
             frame = self.scan().collect(engine="streaming")
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             raise self.unreadable() from None
         if not frame.height:
-            message = f"{self.said} has a header but no rows: give a table with at least one row below the header"
+            message = f"{self.label} has a header but no rows: give a table with at least one row below the header"
             raise Mistake(message)
         return frame
 
@@ -122,31 +120,31 @@ class TableFile:
             for number, row in enumerate(rows, start=1):
                 if row and len(row) != len(self.names):
                     message = (
-                        f"{self.said}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header names "
-                        f"{len(self.names)} columns: correct that line"
+                        f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
+                        f"names {len(self.names)} columns: correct that line"
                     )
                     raise Mistake(message)
 
     def unreadable(self) -> Mistake:
         """Return what is wrong with a file that polars could not read."""
         if not self.is_text:
-            return _damaged_parquet(self.said)
-        if (place := _not_utf8(self.path)) is not None:
-            line, byte = place
+            return _damaged_parquet(self.label)
+        if (position := _not_utf8(self.path)) is not None:
+            line, byte = position
             return Mistake(
-                f"{self.said} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for example "
-                "with iconv -f latin1 -t utf-8"
+                f"{self.label} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
+                "example with iconv -f latin1 -t utf-8"
             )
         try:
             self.check_shape()
-        except Mistake as found:
-            return found
+        except Mistake as mistake:
+            return mistake
         except csv.Error as error:
-            return Mistake(f"{self.said} could not be read as text: {error}")
+            return Mistake(f"{self.label} could not be read as text: {error}")
         odd = _odd_quotes(self.path)
         where = "one of its lines" if odd is None else f"line {odd}"
         return Mistake(
-            f"{self.said} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
+            f"{self.label} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
             "field without being doubled"
         )
 
@@ -155,13 +153,13 @@ class TableFile:
 def open_table(name: str) -> Iterator[TableFile]:
     """Open a file, or standard input for ``-``, and read its header; temporary copies go when it is closed."""
     with tempfile.TemporaryDirectory(prefix="dln-", ignore_cleanup_errors=True) as folder:
-        said, path = _plain_file(name, Path(folder))
+        label, path = _plain_file(name, Path(folder))
         with path.open("rb") as binary:
             start = binary.read(SAMPLE_BYTES)
         if start.startswith(b"PAR1"):
-            yield _open_parquet(said, path)
+            yield _open_parquet(label, path)
         else:
-            yield _open_text(said, name, path, start)
+            yield _open_text(label, name, path, start)
 
 
 def existing_file(name: str, *, what: str) -> Path:
@@ -176,8 +174,8 @@ def existing_file(name: str, *, what: str) -> Path:
     except FileNotFoundError:
         folder = path.parent if path.parent.is_dir() else Path()
         others = [other.name for other in folder.iterdir() if other.is_file()]
-        close = get_close_matches(path.name, others, n=1, cutoff=SIMILAR)
-        hint = f"; did you mean {str(path.with_name(close[0]))!r}?" if close else ": check its name and folder"
+        meant = closest(path.name, others, SIMILAR)
+        hint = ": check its name and folder" if meant is None else f"; did you mean {str(path.with_name(meant))!r}?"
         message = f"there is no file {name!r}{hint}"
         raise Mistake(message) from None
     except (OSError, ValueError) as error:
@@ -188,14 +186,14 @@ def existing_file(name: str, *, what: str) -> Path:
 def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
     """Return what to call the input and a plain file that holds it, in the folder where it is a copy."""
     if name == STANDARD:
-        said, path = "standard input", folder / "stdin"
+        label, path = "standard input", folder / "stdin"
         if sys.stdin.isatty():
             message = "a table was expected on standard input: pipe one in, or give a file's name instead of -"
             raise Mistake(message)
         with path.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
     else:
-        said, path = name, existing_file(name, what="a CSV, TSV or Parquet file")
+        label, path = name, existing_file(name, what="a CSV, TSV or Parquet file")
     with path.open("rb") as binary:
         start = binary.read(4)
     if start.startswith(b"\x1f\x8b"):
@@ -204,74 +202,74 @@ def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
             with gzip.open(path) as zipped, plain.open("wb") as copy:
                 shutil.copyfileobj(zipped, copy, 1 << 20)
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            message = f"{said} is a damaged gzip file, perhaps cut short: fetch or zip it again"
+            message = f"{label} is a damaged gzip file, perhaps cut short: fetch or zip it again"
             raise Mistake(message) from None
         path = plain
-    return said, path
+    return label, path
 
 
-def _open_parquet(said: str, path: Path) -> TableFile:
+def _open_parquet(label: str, path: Path) -> TableFile:
     import polars as pl
 
     try:
         names = tuple(pl.scan_parquet(path, glob=False).collect_schema())
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise _damaged_parquet(said) from None
-    return TableFile(said, path, names, None)
+        raise _damaged_parquet(label) from None
+    return TableFile(label, path, names, None)
 
 
-def _damaged_parquet(said: str) -> Mistake:
-    return Mistake(f"{said} is a damaged Parquet file, perhaps cut short: fetch or write it again")
+def _damaged_parquet(label: str) -> Mistake:
+    return Mistake(f"{label} is a damaged Parquet file, perhaps cut short: fetch or write it again")
 
 
-def _open_text(said: str, name: str, path: Path, start: bytes) -> TableFile:
+def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
     if not start.strip():
-        message = f"{said} is empty: give a table with a header and at least one row"
+        message = f"{label} is empty: give a table with a header and at least one row"
         raise Mistake(message)
-    _refuse_other_formats(said, name, start)
+    _refuse_other_formats(label, name, start)
     if b"\r" in start and b"\n" not in start and len(start.splitlines()) > 1:
         message = (
-            f"{said} ends its lines with carriage returns alone: save it with line feeds, for example with "
+            f"{label} ends its lines with carriage returns alone: save it with line feeds, for example with "
             "tr '\\r' '\\n'"
         )
         raise Mistake(message)
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
     separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
-    blank_lines, cells = _header(said, text, separator)
+    blank_lines, cells = _header(label, text, separator)
     comma = separator == ";" and bool(_DECIMAL_COMMA.search(text)) and not _DECIMAL_POINT.search(text)
-    return TableFile(said, path, tuple(cells), separator, comma, blank_lines)
+    return TableFile(label, path, tuple(cells), separator, comma, blank_lines)
 
 
-def _header(said: str, text: str, separator: str) -> tuple[int, list[str]]:
+def _header(label: str, text: str, separator: str) -> tuple[int, list[str]]:
     """Return the number of blank lines before the header, and the names in it."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
         for blank_lines, row in enumerate(rows):
             cells = [cell.strip() for cell in row]
             if any(cells):
-                _check_header(said, cells)
+                _check_header(label, cells)
                 return blank_lines, cells
     except csv.Error as error:
-        message = f"the first line of {said} could not be read as the names of columns: {error}"
+        message = f"the first line of {label} could not be read as the names of columns: {error}"
         raise Mistake(message) from None
-    message = f"{said} is empty: give a table with a header and at least one row"
+    message = f"{label} is empty: give a table with a header and at least one row"
     raise Mistake(message)
 
 
-def _refuse_other_formats(said: str, name: str, start: bytes) -> None:
+def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
     suffix = Path(name).suffix.lower()
     if start.startswith(b"PK\x03\x04"):
         what = "an Excel workbook" if suffix in {".xlsx", ".xlsm"} else "a zip archive"
-        message = f"{said} is {what}: save the table in it as CSV or Parquet first"
+        message = f"{label} is {what}: save the table in it as CSV or Parquet first"
     elif start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        message = f"{said} is UTF-16 text: save it as UTF-8, for example with iconv -f utf-16 -t utf-8"
+        message = f"{label} is UTF-16 text: save it as UTF-8, for example with iconv -f utf-16 -t utf-8"
     elif suffix in {".parquet", ".pq"}:
-        message = f"{said} is named like a Parquet file but does not begin like one: fetch or write it again"
+        message = f"{label} is named like a Parquet file but does not begin like one: fetch or write it again"
     elif b"\0" in start:
-        message = f"{said} is a binary file: dln reads CSV, TSV and Parquet, plain or gzipped"
+        message = f"{label} is a binary file: dln reads CSV, TSV and Parquet, plain or gzipped"
     elif suffix in {".json", ".jsonl", ".ndjson"} or start.lstrip().startswith(b"{"):
-        message = f"{said} holds JSON: dln reads CSV, TSV and Parquet, plain or gzipped"
+        message = f"{label} holds JSON: dln reads CSV, TSV and Parquet, plain or gzipped"
     else:
         return
     raise Mistake(message)
@@ -283,15 +281,15 @@ def _separator(text: str) -> str:
     return max(SEPARATORS, key=header.count)
 
 
-def _check_header(said: str, cells: list[str]) -> None:
+def _check_header(label: str, cells: list[str]) -> None:
     if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
-        message = f"the first line of {said} must name the columns, but it holds only numbers: add a header line"
+        message = f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
         raise Mistake(message)
     first: dict[str, int] = {}
     for number, cell in enumerate(cells, start=1):
         if cell in first:
             what = f"the name {cell!r}" if cell else "no name"
-            message = f"{said}: columns {first[cell]} and {number} have {what}: give each its own in the header"
+            message = f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
             raise Mistake(message)
         first[cell] = number
 
@@ -311,93 +309,3 @@ def _not_utf8(path: Path) -> tuple[int, int] | None:
             except UnicodeDecodeError as error:
                 return number, line[error.start]
     return None
-
-
-# --- results ----------------------------------------------------------------------------------------------------------
-
-
-def check_output(name: str, *, force: bool) -> None:
-    """Raise a `Mistake` unless the output can be written: never over a file that is there, unless forced."""
-    if name == STANDARD:
-        return
-    path = Path(name)
-    if path.is_dir():
-        message = f"{name!r} is a folder: give the name of a file in it"
-        raise Mistake(message)
-    if path.exists() and not force:
-        message = f"{name!r} is there already and was not touched: give another name, or --force to replace it"
-        raise Mistake(message)
-    if not path.parent.is_dir():
-        message = f"there is no folder {str(path.parent)!r} to write {path.name!r} into: make it first"
-        raise Mistake(message)
-
-
-def output_kind(name: str) -> str:
-    """Return csv, tsv or parquet, by the name of the output."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
-    if name == STANDARD or suffixes[-1:] == [".csv"]:
-        return "csv"
-    if suffixes[-1:] in ([".tsv"], [".tab"]):
-        return "tsv"
-    if suffixes[-1:] in ([".parquet"], [".pq"]) and not name.lower().endswith(".gz"):
-        return "parquet"
-    message = f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
-    raise Mistake(message)
-
-
-@contextmanager
-def whole_or_nothing(name: str) -> Iterator[Any]:
-    """Give a place to write to that becomes the output only if all went well; standard output for ``-``."""
-    if name == STANDARD:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(os.path.realpath(name))  # a symbolic link stays one
-    with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
-        part = Path(folder) / path.name
-        if name.lower().endswith(".gz"):
-            with gzip.open(part, "wb", compresslevel=6) as zipped:
-                yield zipped
-        else:
-            yield part
-        with suppress(FileNotFoundError):
-            part.chmod(stat.S_IMODE(path.stat().st_mode))
-        part.replace(path)
-
-
-@contextmanager
-def written_to(place: Any) -> Iterator[Any]:
-    """Give what polars may write to for a place; if that fails, raise why, and not what polars makes of it."""
-    with place.open("wb") if isinstance(place, Path) else nullcontext(place) as file:
-        sink = Sink(file)
-        try:
-            yield sink
-            sink.flush()
-        except Exception:
-            if sink.error is not None:
-                raise sink.error from None
-            raise
-
-
-class Sink:
-    """A file with no more methods than a writer needs, so that none looks for its descriptor; it keeps its error."""
-
-    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        """Write all of the data."""
-        try:
-            return self._file.write(data)
-        except OSError as error:
-            self.error = error
-            raise
-
-    def flush(self) -> None:
-        """Hand on what is held back."""
-        try:
-            self._file.flush()
-        except OSError as error:
-            self.error = error
-            raise

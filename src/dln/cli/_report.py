@@ -26,8 +26,8 @@ class _Rows(NamedTuple):
     X: pl.DataFrame
     y: pl.Series
     numbers: npt.NDArray[np.intp]
-    """Their places in the file, counted from 1."""
-    said: str
+    """Their positions in the file, counted from 1."""
+    label: str
 
 
 def report(
@@ -56,7 +56,7 @@ def report(
     Of the table that dln fit learned from, only the rows that it tested on are measured.
     """
     from dln.cli._model import open_model
-    from dln.cli._read import check_output
+    from dln.cli._output import check_output
 
     if not output.lower().endswith((".html", ".htm")):
         message = f"a page's name must end in .html, got {output!r}"
@@ -70,7 +70,7 @@ def report(
     rows = None if data is None else _rows(fitted, Path(model).name, data, target)
     options: dict[str, Any] = {"title": title, "model_file": clean(Path(model).name)}
     if rows is not None:
-        options |= {"X": rows.X, "y": rows.y, "source": rows.said, "include_rows": include_rows}
+        options |= {"X": rows.X, "y": rows.y, "source": rows.label, "include_rows": include_rows}
         options["row_numbers"] = rows.numbers
 
     from dln.circuit._words import counted
@@ -78,42 +78,42 @@ def report(
 
     path = write_report(fitted, output, **options)
     if not quiet:
-        measured = "" if rows is None else f", measured on {counted(len(rows.y), 'row')} of {rows.said}"
+        measured = "" if rows is None else f", measured on {counted(len(rows.y), 'row')} of {rows.label}"
         remark(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
-def _rows(model: CircuitRegressor, model_said: str, table: str, target: str | None) -> _Rows:
+def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> _Rows:
     """Return the rows of a table whose target is known; of those that the model learned from, only the tested ones."""
     from dln.cli._columns import numbers_of
     from dln.cli._inputs import find_inputs, inputs_of
     from dln.cli._read import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_said)
-        name = _target_name(file, model, model_said, target)
+        inputs = find_inputs(file, model.circuit_, model_name)
+        name = _target_name(file, model, model_name, target)
         frame = file.read()
         y = numbers_of(file, frame, name, "the target")
         known = y.is_not_null()
         if not known.any():
-            message = f"the target {name!r} is missing in every row of {file.said}: give rows where it is known"
+            message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
             raise Mistake(message)
         X = inputs_of(file, frame, inputs, 1).filter(known)
-    y, numbers, said = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.said).name)
+    y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
     if (tested := _tested(model, X, y)) is not None:
-        return _Rows(X[tested], y[tested], numbers[tested], f"{said} that dln fit tested on")
-    return _Rows(X, y, numbers, said)
+        return _Rows(X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on")
+    return _Rows(X, y, numbers, label)
 
 
-def _target_name(file: TableFile, model: CircuitRegressor, model_said: str, target: str | None) -> str:
+def _target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
     from dln.cli._mistakes import nearest
 
     name = target or getattr(model, "target_name_", None)
     if name is None:
-        message = f"{model_said} does not know what its target is called: give its column with --target"
+        message = f"{model_name} does not know what its target is called: give its column with --target"
         raise Mistake(message)
     if name not in file.names:
         message = (
-            f"{file.said} has no column {name!r}, the target that predictions are measured by: name its column with "
+            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column with "
             f"--target, or leave out --data; {nearest(name, file.names)}"
         )
         raise Mistake(message)
@@ -134,5 +134,5 @@ def _tested(model: CircuitRegressor, X: pl.DataFrame, y: pl.Series) -> npt.NDArr
     if known is None or known.source != "rows set aside" or not isinstance(seed, int) or n_test < 1:
         return None
     _, test = split_rows(len(y), n_test, seed)
-    found = Residuals.set_aside(model.predict(X[test]), y[test].to_numpy()).intervals()
-    return test if found == known else None
+    measured_again = Residuals.set_aside(model.predict(X[test]), y[test].to_numpy()).intervals()
+    return test if measured_again == known else None

@@ -6,7 +6,7 @@ Few rows are evaluated by `Circuit.evaluate`, which is numpy alone; many by the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -72,20 +72,32 @@ def _values(column: pl.Series, categories: tuple[Category, ...] | None) -> Value
 
 
 def _known(column: pl.Series, categories: tuple[Category, ...]) -> dict[Any, int]:
-    """Return the places of those categories that a column of this type can hold: 1, true and "1" are different ones."""
-    dtype, places = column.dtype, {category: place for place, category in enumerate(categories)}
-    if dtype == pl.Boolean or all(isinstance(category, bool) for category in categories):
-        kind = bool if dtype == pl.Boolean else float  # Booleans with missing values often arrive as 0.0 and 1.0
-        return {kind(c): place for c, place in places.items() if isinstance(c, bool)}
-    numbers = {c: place for c, place in places.items() if isinstance(c, (int, float)) and not isinstance(c, bool)}
-    if dtype.is_integer():
-        return {int(c): place for c, place in numbers.items() if c == int(c)}
-    if not dtype.is_numeric():
-        return {c: place for c, place in places.items() if isinstance(c, str)}
-    if any(abs(c) >= LARGEST_WHOLE for c in numbers) and (column.abs() >= LARGEST_WHOLE).any():
+    """Return the codes of those categories that a column of this type can hold: 1, true and "1" are different ones."""
+    codes: dict[type, dict[Any, int]] = {bool: {}, float: {}, str: {}}
+    for code, category in enumerate(categories):
+        codes[_kind(category)][category] = code
+    if column.dtype == pl.Boolean:
+        return codes[bool]
+    if len(codes[bool]) == len(categories):  # Booleans with missing values often arrive as 0.0 and 1.0
+        return {float(category): code for category, code in codes[bool].items()}
+    if not column.dtype.is_numeric():
+        return codes[str]
+    if column.dtype.is_integer():
+        return {int(number): code for number, code in codes[float].items() if number == int(number)}
+    _check_exact(column, codes[float])
+    return {float(number): code for number, code in codes[float].items()}
+
+
+def _kind(category: Category) -> type:
+    """Return bool, str, or float for numbers of either type: to Python, True is a number too."""
+    return type(category) if isinstance(category, (bool, str)) else float
+
+
+def _check_exact(column: pl.Series, numbers: Iterable[float]) -> None:
+    """Raise a `Mistake` if floats stand for whole numbers that they cannot tell apart."""
+    if any(abs(number) >= LARGEST_WHOLE for number in numbers) and (column.abs() >= LARGEST_WHOLE).any():
         message = (
             f"the categories of column {column.name!r} must be exact, but it holds floats, in which whole numbers "
             "above 2^53 are rounded: write the column as whole numbers or text"
         )
         raise Mistake(message)
-    return {float(c): place for c, place in numbers.items()}

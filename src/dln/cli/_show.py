@@ -61,7 +61,7 @@ def columns_used(model: CircuitRegressor) -> list[str]:
 
 def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
     from dln.circuit._words import counted, name_text, thousands
-    from dln.cli._size import frontier_of, frontier_table, size_text
+    from dln.cli._size import frontier_of, frontier_table
     from dln.cli._terminal import facts, show
     from dln.cli._text import rules_table
 
@@ -74,7 +74,7 @@ def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
     if unused:
         rows.append(("does not read", ", ".join(map(name_text, unused))))
     rows += [
-        ("size", f"{size_text(model)}, as a circuit {literals} and {gates}"),
+        ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("cost", f"{costs} logic operations a prediction"),
         ("trained", _training(model)),
     ]

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from dln.circuit._words import counted
+from dln.readers._frontier import Frontier, share_text
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
-    from dln.readers._frontier import Frontier
 
 #: Differences below this are not seen in three digits.
 _UNSEEN: Final = 0.0005
@@ -24,21 +23,12 @@ def frontier_of(model: CircuitRegressor) -> Frontier | None:
         return None
 
 
-def size_text(model: CircuitRegressor) -> str:
-    """Return the number of conditions and rules in words.
-
-    A model without rules is its intercept.
-    """
-    rules = model.rules_
-    return f"{counted(rules.n_conditions, 'condition')} in {counted(len(rules), 'rule')}"
-
-
 def size_sentences(model: CircuitRegressor) -> list[str]:
     """Return what the model's conditions are worth, and what more of them would bring, as far as either is known."""
     frontier = frontier_of(model)
     own = None if frontier is None else frontier.own
     if frontier is None or own is None or own.r2 is None:
-        return [f"{size_text(model)}."]
+        return [f"{model.rules_.size_text}."]
     larger = [point for point in frontier if point.circuit is None and point.r2 is not None]
     best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in larger)])
     rest = (
@@ -46,7 +36,7 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
         if best < own.r2 + _UNSEEN
         else f"of {best:.3f} that the best model found reaches"
     )
-    sentences = [f"{size_text(model)} reach R² {own.r2:.3f} on rows not learned from, {rest}."]
+    sentences = [f"{model.rules_.size_text} reach R² {own.r2:.3f} on rows not learned from, {rest}."]
     more = frontier.worthwhile()
     if more is not None:
         size = more.max_conditions
@@ -64,9 +54,9 @@ def frontier_table(frontier: Frontier) -> Table:
     for point in frontier:
         size = point.max_conditions if point.conditions is None else point.conditions
         rules = "" if point.rules is None else str(point.rules)
-        table.add_row(str(size), rules, _share(point.r2), "this model" if point is own else "")
+        table.add_row(str(size), rules, share_text(point.r2), "this model" if point is own else "")
     if frontier.ceiling is not None:
-        table.add_row("any number", "", _share(frontier.ceiling), "the teachers")
+        table.add_row("any number", "", share_text(frontier.ceiling), "the teachers")
     return table
 
 
@@ -83,7 +73,3 @@ def frontier_facts(model: CircuitRegressor) -> dict[str, Any] | None:
         ],
         "best_found": frontier.ceiling,
     }
-
-
-def _share(r2: float | None) -> str:
-    return "" if r2 is None else f"{r2:.3f}"

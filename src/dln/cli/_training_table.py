@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import Learnable, Wishes, learnable
+from dln.cli._columns import ColumnOptions, Learnable, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._read import TableFile, open_table
 from dln.cli._terminal import facts, show
@@ -14,55 +14,53 @@ from dln.cli._terminal import facts, show
 FEWEST_ROWS: Final = 10
 
 
-def read_training_table(table: str, wishes: Wishes) -> tuple[TableFile, Learnable]:
+def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, Learnable]:
     """Return a table's file and what can be learned from it."""
     with open_table(table) as file:
-        found = learnable(file, file.read(), wishes)
-        _check_rows(file, found)
-    return file, found
+        data = learnable(file, file.read(), chosen)
+        _check_rows(file, data)
+    return file, data
 
 
-def _check_rows(file: TableFile, found: Learnable) -> None:
-    if len(found.y) < FEWEST_ROWS:
+def _check_rows(file: TableFile, data: Learnable) -> None:
+    if len(data.y) < FEWEST_ROWS:
         message = (
-            f"{file.said} has {len(found.y)} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+            f"{file.label} has {len(data.y)} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
         )
         raise Mistake(message)
-    if found.y.n_unique() == 1:
-        message = (
-            f"the target {found.y.name!r} is {found.y[0]:g} in every row of {file.said}: there is nothing to learn"
-        )
+    if data.y.n_unique() == 1:
+        message = f"the target {data.y.name!r} is {data.y[0]:g} in every row of {file.label}: there is nothing to learn"
         raise Mistake(message)
 
 
-def check_test_size(found: Learnable, test_size: float) -> None:
+def check_test_size(data: Learnable, test_size: float) -> None:
     """Raise a mistake where a share of the rows is too few to test on, or leaves too few to learn from."""
-    n_test = round(test_size * len(found.y))
-    if test_size and not 1 < n_test < len(found.y) - 1:
-        message = f"--test-size {test_size:g} of {len(found.y)} rows leaves too few rows to test on or to learn from"
+    n_test = round(test_size * len(data.y))
+    if test_size and not 1 < n_test < len(data.y) - 1:
+        message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
         raise Mistake(message)
 
 
-def tell_columns(file: TableFile, found: Learnable, wishes: Wishes) -> None:
-    """Say what was found in a table: the target, and what each column was taken for."""
-    low, high = (thousands(float(end)) for end in (found.y.min(), found.y.max()))  # type: ignore[arg-type]
-    rows = [("target", f"{name_text(wishes.target)}, from {low} to {high}")]
-    if wishes.weight is not None:
-        rows.append(("weight", name_text(wishes.weight)))
+def tell_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:
+    """Show what a table holds: the target, and what each column was taken for."""
+    low, high = (thousands(float(end)) for end in (data.y.min(), data.y.max()))  # type: ignore[arg-type]
+    rows = [("target", f"{name_text(chosen.target)}, from {low} to {high}")]
+    if chosen.weight is not None:
+        rows.append(("weight", name_text(chosen.weight)))
     for kind in ("numbers", "categories", "yes or no"):
         names = [
             name_text(entry.name) + (f" ({entry.detail})" if entry.detail else "")
-            for entry in found.found
+            for entry in data.facts
             if entry.kind == kind
         ]
         if names:
             rows.append((kind, ", ".join(names)))
-    dates = [entry for entry in found.found if entry.kind == "dates"]
+    dates = [entry for entry in data.facts if entry.kind == "dates"]
     rows += [("dates", f"{name_text(entry.name)}, split into {entry.detail}") for entry in dates]
     rows += [
-        ("left out", f"{name_text(entry.name)}: {entry.detail}") for entry in found.found if entry.kind == "left out"
+        ("left out", f"{name_text(entry.name)}: {entry.detail}") for entry in data.facts if entry.kind == "left out"
     ]
-    if found.n_without_target:
-        rows.append(("left out", f"{thousands(found.n_without_target)} rows: their target is missing"))
-    n_rows = thousands(len(found.y) + found.n_without_target)
-    show(f"{file.said}: {n_rows} rows, {len(file.names)} columns", facts(rows))
+    if data.n_without_target:
+        rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
+    n_rows = thousands(len(data.y) + data.n_without_target)
+    show(f"{file.label}: {n_rows} rows, {len(file.names)} columns", facts(rows))

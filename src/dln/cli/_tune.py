@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain
+from dln.cli._mistakes import INTERRUPTED, Mistake, told_in_sentences, was_interrupted
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -25,7 +24,7 @@ _ENDINGS: Final = {".csv", ".tsv", ".txt", ".parquet", ".gz"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _SearchOptions:
     """What the user wants to be searched for, and where it is kept."""
 
     n_trials: int
@@ -35,6 +34,11 @@ class _Wish:
     jobs: int | None
     max_rows: int | None
     seed: int
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            message = "--jobs must be a number of trials above 0, or -1 for one per core, got 0"
+            raise Mistake(message)
 
 
 def tune(
@@ -80,39 +84,32 @@ def tune(
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, PaperDLNRegressor
-    from dln.cli._columns import Wishes
-    from dln.cli._read import STANDARD, check_output
+    from dln.cli._columns import ColumnOptions
+    from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
     from dln.cli._training_table import read_training_table, tell_columns
 
-    if output == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like best.dln"
-        raise Mistake(message)
     if output is not None:
-        check_output(output, force=force)
-    if jobs == 0:
-        message = "--jobs must be a number of trials above 0, or -1 for one per core, got 0"
-        raise Mistake(message)
-    limit = None if time_limit is None else seconds(time_limit)
-    wishes = Wishes(target, None, drop or (), categorical or (), keep or (), missing or ())
+        check_model_output(output, force=force)
+    options = _SearchOptions(trials, seconds(time_limit), storage or _storage_of(table), ray, jobs, max_rows, seed)
+    chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or ())
     size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
-    file, data = read_training_table(table, wishes)
-    wish = _Wish(trials, limit, storage or _storage_of(table), ray, jobs, max_rows, seed)
+    file, data = read_training_table(table, chosen)
     if fresh:
-        _forget(Path(wish.storage))
+        _forget(Path(options.storage))
     talks = not (quiet or as_json)
     if talks:
-        tell_columns(file, data, wishes)
-        _tell_start(wish)
+        tell_columns(file, data, chosen)
+        _tell_start(options)
     settings: dict[str, Any] = {"random_state": seed} | size
     model: CircuitRegressor = (PaperDLNRegressor if paper else DLNRegressor)(**settings)
-    study, interrupted = _search(model, data, wish, talks=talks)
+    study, interrupted = _search(model, data, options, talks=talks)
     if output is not None:
         _save(study, output, target)
     if as_json:
-        _print_json(file, target, study, wish, output, _variance(data, wish))
+        _print_json(file, target, study, options, output, _variance(data, options))
     elif not quiet:
-        _tell_result(study, model, _variance(data, wish))
+        _tell_result(study, model, _variance(data, options))
         _tell_next(study, settings, output, paper=paper)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -144,35 +141,29 @@ def _forget(path: Path) -> None:
     path.unlink()
 
 
-def _search(model: CircuitRegressor, data: Learnable, wish: _Wish, *, talks: bool) -> tuple[Study, bool]:
+def _search(model: CircuitRegressor, data: Learnable, options: _SearchOptions, *, talks: bool) -> tuple[Study, bool]:
     """Return the study, and whether Ctrl-C ended it early."""
-    from dln import FitInterruptedWarning
     from dln.tune import StudyError, search
 
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", UserWarning)
+    with told_in_sentences() as caught:  # after Ctrl-C: what there is now
         try:
             study = search(
                 model,
                 data.X,
                 data.y,
-                n_trials=wish.n_trials,
-                timeout=wish.time_limit,
-                max_rows=wish.max_rows,
-                storage=wish.storage,
-                random_state=wish.seed,
-                n_jobs=wish.jobs,
-                ray=wish.ray,
+                n_trials=options.n_trials,
+                timeout=options.time_limit,
+                max_rows=options.max_rows,
+                storage=options.storage,
+                random_state=options.seed,
+                n_jobs=options.jobs,
+                ray=options.ray,
                 verbose=int(talks),
             )
         except StudyError as error:
             message = f"{error}; --fresh starts anew" if "of another search" in str(error) else str(error)
             raise Mistake(message) from error
-        except ValueError as error:
-            raise Mistake(str(error)) from error
-    for warning in told:  # after Ctrl-C: what there is now
-        complain(str(warning.message))
-    return study, any(issubclass(warning.category, FitInterruptedWarning) for warning in told)
+    return study, was_interrupted(caught)
 
 
 def _save(study: Study, output: str, target: str) -> None:
@@ -181,23 +172,23 @@ def _save(study: Study, output: str, target: str) -> None:
     model.save(output)
 
 
-def _variance(data: Learnable, wish: _Wish) -> float:
+def _variance(data: Learnable, options: _SearchOptions) -> float:
     """Return the target's variance on the rows that were searched on."""
     from dln.tune._data import thin
 
-    _, y = thin(data.X, data.y.to_numpy(), wish.max_rows, wish.seed)
+    _, y = thin(data.X, data.y.to_numpy(), options.max_rows, options.seed)
     return float(y.astype(float).var())
 
 
-# --- what is said -----------------------------------------------------------------------------------------------------
+# --- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _tell_start(wish: _Wish) -> None:
+def _tell_start(options: _SearchOptions) -> None:
     from dln.cli._terminal import show
 
-    goes_on = Path(wish.storage).exists()
+    goes_on = Path(options.storage).exists()
     how = "trials of earlier runs are kept there, and --fresh forgets them" if goes_on else "run again to go on"
-    show(f"\nTrials are kept in {wish.storage}: {how}.")
+    show(f"\nTrials are kept in {options.storage}: {how}.")
 
 
 def _tell_result(study: Study, model: CircuitRegressor, variance: float) -> None:
@@ -252,16 +243,18 @@ def _changes(model: CircuitRegressor, params: Mapping[str, Any]) -> list[tuple[s
     ]
 
 
-def _print_json(file: TableFile, target: str, study: Study, wish: _Wish, output: str | None, variance: float) -> None:
+def _print_json(
+    file: TableFile, target: str, study: Study, options: _SearchOptions, output: str | None, variance: float
+) -> None:
     from dataclasses import asdict
 
     from dln.cli._terminal import print_json
 
     print_json(
         {
-            "table": file.said,
+            "table": file.label,
             "target": target,
-            "storage": wish.storage,
+            "storage": options.storage,
             "model": output,
             "folds": study.folds,
             "seconds": study.seconds,

@@ -40,7 +40,7 @@ def verify(
     path = existing_file(exported, what="a file that dln export wrote")
     X = None if table is None else _rows(fitted, Path(model).name, table)
     try:
-        found = fitted.verify(path, X, format=form, dialect=dialect)
+        verification = fitted.verify(path, X, format=form, dialect=dialect)
     except AssertionError as error:
         if as_json:
             print_json({"file": exported, "equal": False, "reason": str(error)})
@@ -48,16 +48,16 @@ def verify(
             complain(str(error))
         raise typer.Exit(DIFFERS) from None
     if as_json:
-        print_json({"file": exported, "equal": True, "engine": found.engine, "rows": found.n_rows})
+        print_json({"file": exported, "equal": True, "engine": verification.engine, "rows": verification.n_rows})
     else:
-        show(f"{exported}: {found}.")
+        show(f"{exported}: {verification}.")
 
 
-def _rows(model: DLNRegressor, model_said: str, table: str) -> pl.DataFrame:
+def _rows(model: DLNRegressor, model_name: str, table: str) -> pl.DataFrame:
     """Return the model's columns of a table."""
     from dln.cli._inputs import find_inputs, inputs_of
     from dln.cli._read import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_said)
+        inputs = find_inputs(file, model.circuit_, model_name)
         return inputs_of(file, file.read(), inputs, 1)

@@ -98,15 +98,15 @@ def _declarations(form: Form, names: CNames) -> list[str]:
 def _members(form: Form, names: CNames) -> list[str]:
     lines = []
     for j, column in form.columns:
-        said = comment_text(json_string(column.name))
+        label = comment_text(json_string(column.name))
         if column.categories is not None:
-            lines.append(f"  {names.prefix}_{names.members[j]} {names.members[j]}; /* {said} */")
+            lines.append(f"  {names.prefix}_{names.members[j]} {names.members[j]}; /* {label} */")
         elif names.scaled is None:
-            lines.append(f"  {names.prefix}_number {names.members[j]}; /* {said}; NaN where it is missing */")
+            lines.append(f"  {names.prefix}_number {names.members[j]}; /* {label}; NaN where it is missing */")
         else:
             scaled = names.scaled[j]
             lines.append(
-                f"  int{scaled.bits}_t {names.members[j]}; /* {said}, in steps of 1e{-scaled.decimals}, rounded up; "
+                f"  int{scaled.bits}_t {names.members[j]}; /* {label}, in steps of 1e{-scaled.decimals}, rounded up; "
                 f"INT{scaled.bits}_MIN where it is missing */"
             )
     return lines or ["  uint8_t unused; /* no rule reads a column */"]

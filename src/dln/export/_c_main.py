@@ -185,9 +185,14 @@ def main_lines(form: Form, prefix: str, members: dict[int, str], scaled: dict[in
     elif any(_is_number(column) for _, column in form.columns):
         text += _READ_DOUBLE
     cases = []
-    for place, (j, column) in enumerate(form.columns):
+    for position, (j, column) in enumerate(form.columns):
         read = _read(column, f"{prefix}_{members[j]}", f"row.{members[j]}", scaled, j, f"{prefix}_number")
-        cases += [f"        case {place}: {{", *(f"          {line}" for line in read), "          break;", "        }"]
+        cases += [
+            f"        case {position}: {{",
+            *(f"          {line}" for line in read),
+            "          break;",
+            "        }",
+        ]
     show = (
         f'(void)printf("%.17g\\n", {prefix}_predict(&row));'
         if scaled is None

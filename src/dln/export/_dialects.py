@@ -52,8 +52,8 @@ def find_dialect(name: str) -> Dialect:
     True
     """
     aliases = {"postgresql": "postgres", "sqlserver": "tsql", "t-sql": "tsql", "mariadb": "mysql"}
-    found = DIALECTS.get(aliases.get(name.lower(), name.lower()))
-    if found is None:
+    dialect = DIALECTS.get(aliases.get(name.lower(), name.lower()))
+    if dialect is None:
         message = f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}"
         raise ExportError(message)
-    return found
+    return dialect

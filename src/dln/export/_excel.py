@@ -57,9 +57,9 @@ def to_excel(form: Form) -> bytes:
     return data.getvalue()
 
 
-def input_cell(place: int) -> str:
-    """Return where the value of a column is typed in, on the sheet Input: the place is among the columns in use."""
-    return f"$B${_FIRST + place + 1}"
+def input_cell(position: int) -> str:
+    """Return where the value of a column is typed in, on the sheet Input: the position is among the columns in use."""
+    return f"$B${_FIRST + position + 1}"
 
 
 #: Where the prediction is, on the sheet Input.
@@ -79,7 +79,7 @@ class _Sheets:
         self.result = book.add_format(
             {"num_format": f"0.{'0' * decimals}" if decimals else "0", "bold": True, "border": 1}
         )
-        self.places = {j: place for place, j in enumerate(form.used)}
+        self.positions = {j: position for position, j in enumerate(form.used)}
 
     # --- the sheets ---------------------------------------------------------------------------------------------------
 
@@ -99,8 +99,8 @@ class _Sheets:
         sign = "/" if self.form.decimals >= 0 else "*"
         sheet.write_formula(1, 1, f"=({total}){sign}{_number(self.form.scale)}", self.result)
         sheet.write_row(_FIRST - 1, 0, ["column", "value", "what it may be"], self.bold)
-        for place, (j, column) in enumerate(self.form.columns):
-            row = _FIRST + place
+        for position, (j, column) in enumerate(self.form.columns):
+            row = _FIRST + position
             self._text(sheet, row, 0, column.name)
             sheet.write_blank(row, 1, None, self.cell)
             self._text(sheet, row, 2, _hint(column))
@@ -140,8 +140,8 @@ class _Sheets:
         """Write the categories of each column, with their codes counted from 1."""
         for j, column in self.form.columns:
             for code, category in enumerate(column.categories or ()):
-                self._category(self.lists, code, 2 * self.places[j], category)
-                self.lists.write_number(code, 2 * self.places[j] + 1, code + 1)
+                self._category(self.lists, code, 2 * self.positions[j], category)
+                self.lists.write_number(code, 2 * self.positions[j] + 1, code + 1)
         self.lists.hide()
 
     # --- formulas -----------------------------------------------------------------------------------------------------
@@ -165,8 +165,8 @@ class _Sheets:
 
     def _check(self, check: Check) -> str:
         j = check.literal.column
-        value = f"{_INPUT}!{input_cell(self.places[j])}"
-        code = f"{_INPUT}!$D${_FIRST + self.places[j] + 1}"
+        value = f"{_INPUT}!{input_cell(self.positions[j])}"
+        code = f"{_INPUT}!$D${_FIRST + self.positions[j] + 1}"
         match check.literal:
             case Above(cutoff=cutoff):
                 return f"AND(ISNUMBER({value}),{value}>{_number(cutoff)})"  # to Excel, a text is above every number
@@ -180,7 +180,7 @@ class _Sheets:
 
     def _code(self, j: int, column: Column) -> str:
         """Return the formula of a category's code: -1 where it is missing, -2 where it is unknown."""
-        value = input_cell(self.places[j])
+        value = input_cell(self.positions[j])
         kind = category_kind(column, "Excel")
         if kind == "boolean":
             codes = {category: code for code, category in enumerate(column.categories or ())}
@@ -188,17 +188,17 @@ class _Sheets:
             number = f"IF({value}=1,{true},IF({value}=0,{false},-2))"
             # In LibreOffice a truth value is a number that is shown as one: it may be neither.
             logical = f"IF({value}=TRUE,{true},IF({value}=FALSE,{false},-2))"
-            found = f"IF(ISLOGICAL({value}),{logical},IF(ISNUMBER({value}),{number},-2))"
+            code = f"IF(ISLOGICAL({value}),{logical},IF(ISNUMBER({value}),{number},-2))"
         else:
             values, numbers = self._list(j), self._list(j, 1)
             same = f"EXACT({value},{_LISTS}!{values})" if kind == "text" else f"({value}={_LISTS}!{values})"
             is_kind = "ISTEXT" if kind == "text" else "ISNUMBER"
-            place = f"SUMPRODUCT({same}*{_LISTS}!{numbers})"
-            found = f"IF({is_kind}({value}),IF({place}=0,-2,{place}-1),-2)"
-        return f"=IF(ISBLANK({value}),-1,{found})"
+            position = f"SUMPRODUCT({same}*{_LISTS}!{numbers})"
+            code = f"IF({is_kind}({value}),IF({position}=0,-2,{position}-1),-2)"
+        return f"=IF(ISBLANK({value}),-1,{code})"
 
     def _list(self, j: int, more: int = 0) -> str:
-        letters = _letters(2 * self.places[j] + more)
+        letters = _letters(2 * self.positions[j] + more)
         return f"${letters}$1:${letters}${max(len(self.form.circuit.columns[j].categories or ()), 1)}"
 
     def _part_row(self, number: int) -> int:

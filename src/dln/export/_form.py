@@ -88,7 +88,7 @@ class Form:
 
     @property
     def columns(self) -> list[tuple[int, Column]]:
-        """The columns that rules read, with their places in the table."""
+        """The columns that rules read, with their indices in the table."""
         return [(j, self.circuit.columns[j]) for j in self.used]
 
     @property
@@ -108,8 +108,8 @@ class Form:
 
     def literals(self) -> list[Literal]:
         """Return the literals that the expressions test, each once, by column."""
-        found = {check.literal for expression in self.expressions for check in checks(expression)}
-        return sorted(found, key=lambda literal: (literal.column, str(type(literal)), _order(literal)))
+        literals = {check.literal for expression in self.expressions for check in checks(expression)}
+        return sorted(literals, key=lambda literal: (literal.column, str(type(literal)), _order(literal)))
 
     def title(self) -> str:
         """Return the formula's first line in words: the target and where it starts."""

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from dln.circuit._circuit import Above, Category, Column, IsIn
+from dln.circuit._circuit import Category, Column
 from dln.circuit._words import number_text
-from dln.export._form import Check, Form
+from dln.export._form import Form
 from dln.export._names import identifiers
-from dln.export._scripts import Script
-from dln.export._text import Language, check_names, comment_text, json_string
+from dln.export._scripts import Script, Syntax
+from dln.export._text import check_names, comment_text, json_string
 from dln.export._titles import exported_by
 
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
 _LARGEST_WHOLE = 2**53
+
+_SYNTAX = Syntax(
+    conjunction=" && ",
+    disjunction=" || ",
+    comparison=(" === ", " !== "),
+    true="true",
+    false="false",
+    above=("{}", "!({})"),
+    among=("[{codes}].includes({name})", "![{codes}].includes({name})"),
+    is_nan=("Number.isNaN({name})", "!Number.isNaN({name})"),
+    part=("part_{number}", "!part_{number}"),
+    declaration="  const {name} = {value};",
+    helper="{name}",
+    string=json_string,
+    comment=" // ",
+)
 
 _READERS = """
 function read(row, name) {
@@ -99,45 +115,18 @@ def to_javascript(form: Form) -> str:
 
 
 def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    language = Language(
-        check=lambda check: _check(check, names[check.literal.column], form),
-        part=lambda part: f"!part_{part.number}" if part.negated else f"part_{part.number}",
-        conjunction=" && ",
-        disjunction=" || ",
-        unequal=" !== ",
-        equal=" === ",
-        true="true",
-        false="false",
-    )
-    script = Script(
-        language, declaration="  const {name} = {value};", helper="{name}", string=json_string, comment=" // "
-    )
+    script = Script(_SYNTAX, form, names)
     return [
         "/** Whether each rule fires, in the order of `rules`.",
         " * @param {Row} row",
         " * @returns {boolean[]} */",
         "export function fires(row) {",
-        *script.declarations(form, names),
+        *script.declarations(),
         "  return [",
-        *(f"    {line}" for line in script.rules(form)),
+        *(f"    {line}" for line in script.rules()),
         "  ];",
         "}",
     ]
-
-
-def _check(check: Check, name: str, form: Form) -> str:
-    match check.literal:
-        case Above(cutoff=cutoff):
-            text = f"{name} > {number_text(cutoff)}"
-            return f"!({text})" if check.negated else text  # not "<=": a missing number is not above
-        case IsIn(codes=codes):
-            if len(codes) > 1:
-                return f"{'!' if check.negated else ''}{list(codes)}.includes({name})"
-            return f"{name} {'!==' if check.negated else '==='} {codes[0]}"
-        case _ if form.circuit.columns[check.literal.column].categories is None:
-            return f"{'!' if check.negated else ''}Number.isNaN({name})"
-        case _:
-            return f"{name} {'!==' if check.negated else '==='} -1"
 
 
 def _known(column: Column) -> str:

@@ -23,7 +23,20 @@ from dln.export.runners._engines import EngineMissing
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file that a model was written to, and how it was compared with the model: None if it was not."""
+    """A file that a model was written to, and how it was compared with the model.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    format : str
+        What it was written as: "c", "sql", "javascript", "python", "onnx", "verilog" or "excel".
+    verification : Verification or None
+        How it was compared with the model, None if it was not.
+    note : str
+        The same in words.
+
+    """
 
     path: Path
     format: str
@@ -74,6 +87,13 @@ class ExportableModel:
         Export
             The path, and how it was verified.
 
+        Raises
+        ------
+        ExportError
+            If there is no such format, or the format cannot hold the model.
+        VerificationError
+            If the file does not give the model's predictions; then none is written.
+
         """
         target = find_target(Path(path), format)
         if dialect is not None:
@@ -105,8 +125,29 @@ class ExportableModel:
         """Run an exported file and compare it with this model, bit for bit; raise `VerificationError` if it differs.
 
         The file is run on the rows of X, and on rows that visit every cut-off and its neighbours, every category, the
-        missing, the unknown and odd values. How it was exported, the file says itself; `format` and `dialect` say it
-        where it does not.
+        missing, the unknown and odd values.
+
+        Parameters
+        ----------
+        path : path
+            The exported file; how it was exported, it says itself.
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features), optional
+            More rows to run it on.
+        format, dialect : str, optional
+            As for `export`, where the file does not say them.
+
+        Returns
+        -------
+        Verification
+            What it was run with, and on how many rows.
+
+        Raises
+        ------
+        VerificationError
+            If a prediction differs in any bit.
+        ExportError
+            If what would run it is not installed.
+
         """
         target = find_target(Path(path), format)
         options = {**written_options(Path(path), target), **({} if dialect is None else {"dialect": dialect})}
@@ -119,33 +160,83 @@ class ExportableModel:
     def to_c(self, *, integers: bool = False, name: str | None = None) -> str:
         """Return one C99 file that is header and source in one and needs nothing but ``stdint.h``.
 
-        `integers` keeps all of it in whole numbers, for machines without floating point: inputs are scaled as the file
-        says. `name` begins every name in the file; the target's if it is not given.
+        Parameters
+        ----------
+        integers : bool, default=False
+            Whether all of it is in whole numbers, for machines without floating point: inputs are scaled as the file
+            says.
+        name : str, optional
+            What every name in the file begins with; the target's name if it is not given.
+
+        Returns
+        -------
+        str
+
         """
         return _text("c", self._form(), integers=integers, name=name)
 
     def to_sql(self, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
-        """Return a SELECT of all columns of `table` and ``prediction``; `contributions` adds a column per rule.
+        """Return a SELECT of all columns of a table and ``prediction``. Needs ``dln[export]``.
 
-        Dialects: "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "databricks", "tsql",
-        "athena". Needs the extra ``export``.
+        Parameters
+        ----------
+        dialect : str, default="duckdb"
+            "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "databricks", "tsql" or "athena".
+        table : str, default="data"
+            What to select from.
+        contributions : bool, default=False
+            Whether there is a column for each rule too: what it adds to the prediction.
+
+        Returns
+        -------
+        str
+
         """
         return _text("sql", self._form(), dialect=dialect, table=table, contributions=contributions)
 
     def to_javascript(self) -> str:
-        """Return an ES module with ``predict(row)`` and ``explain(row)``; a row is an object by column name."""
+        """Return an ES module with ``predict(row)`` and ``explain(row)``; a row is an object by column name.
+
+        Returns
+        -------
+        str
+
+        """
         return _text("javascript", self._form())
 
     def to_python(self) -> str:
-        """Return a Python module with ``predict(row)`` and ``predict_rows(rows)``; a row is a dict by column name."""
+        """Return a Python module with ``predict(row)`` and ``predict_rows(rows)``; a row is a dict by column name.
+
+        Returns
+        -------
+        str
+
+        """
         return _text("python", self._form())
 
     def to_onnx(self) -> bytes:
-        """Return an ONNX file: one input per column by name, ``prediction`` out, in double. Needs ``dln[export]``."""
+        """Return an ONNX file: one input per column by name, ``prediction`` out, in double. Needs ``dln[export]``.
+
+        Returns
+        -------
+        bytes
+
+        """
         return _data("onnx", self._form())
 
     def to_excel(self, path: AnyPath | None = None) -> bytes:
-        """Return a workbook with live formulas, and write it to `path` if one is given. Needs ``dln[export]``."""
+        """Return a workbook with live formulas. Needs ``dln[export]``.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write it, too.
+
+        Returns
+        -------
+        bytes
+
+        """
         data = _data("excel", self._form())
         if path is not None:
             write_atomically(path, data)
@@ -154,12 +245,35 @@ class ExportableModel:
     def to_verilog(self, *, latency: int = 0, name: str | None = None) -> str:
         """Return a synthesisable module: fixed-point inputs with a stated scale, category codes, missing bits.
 
-        With a `latency` it has registers: a result comes so many clock cycles after its inputs, one each cycle.
+        Parameters
+        ----------
+        latency : int, default=0
+            Clock cycles from inputs to their result; with registers between them there is a result each cycle. 0: none.
+        name : str, optional
+            The module's name; the target's if it is not given.
+
+        Returns
+        -------
+        str
+
         """
         return _text("verilog", self._form(), latency=latency, name=name)
 
     def to_verilog_testbench(self, X: Any = None, *, latency: int = 0, name: str | None = None) -> str:
-        """Return a test bench for the module of the same options, with the rows of X, or rows that visit every case."""
+        """Return a test bench for the module of the same options; it ends with ``PASS``.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features), optional
+            The rows of the test; rows that visit every case if they are not given.
+        latency, name
+            As for `to_verilog`.
+
+        Returns
+        -------
+        str
+
+        """
         from dln.export._cases import cases
         from dln.export._testbench import to_testbench
 
@@ -188,9 +302,9 @@ def _verified(
         with tempfile.TemporaryDirectory(prefix="dln-") as folder:
             trial = Path(folder) / path.name
             trial.write_bytes(data)
-            found = run_and_compare(trial, form, target, options)
+            verification = run_and_compare(trial, form, target, options)
     except EngineMissing as missing:
         note = f"not verified: that needs {missing}"
         warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
         return None, note
-    return found, str(found)
+    return verification, str(verification)

@@ -50,7 +50,7 @@ def identifiers(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     ['Gro_e_m2', 'size', 'SIZE_2', 'c2nd', 'class_', 'c5', 'DROP_TABLE_x']
     """
     seen = {name.casefold() for name in taken}
-    found = []
+    chosen = []
     for j, name in enumerate(names):
         plain = _plain(name) or f"c{j}"
         base = f"{plain}_" if plain.casefold() in RESERVED or _OURS.fullmatch(plain) else plain
@@ -58,8 +58,8 @@ def identifiers(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
         while candidate.casefold() in seen:
             candidate, n = f"{base.rstrip('_')}_{n}", n + 1
         seen.add(candidate.casefold())
-        found.append(candidate)
-    return found
+        chosen.append(candidate)
+    return chosen
 
 
 def _plain(name: str) -> str:

@@ -117,8 +117,8 @@ class _Graph:
                 operator = "And" if isinstance(expression, AllOf) else "Or"
                 return self._chain(operator, [self.expression(inner) for inner in of])
             case Differ(a, b, negated):
-                found = self._node("Xor", [self.expression(a), self.expression(b)])
-                return self._node("Not", [found]) if negated else found
+                differs = self._node("Xor", [self.expression(a), self.expression(b)])
+                return self._node("Not", [differs]) if negated else differs
 
     def _literal(self, check: Check) -> str:
         j = check.literal.column

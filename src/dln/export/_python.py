@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from dln.circuit._circuit import Above, Category, Column, IsIn
-from dln.circuit._words import number_text
-from dln.export._form import Check, Form
+from dln.circuit._circuit import Category, Column
+from dln.export._form import Form
 from dln.export._names import identifiers
-from dln.export._scripts import Script
-from dln.export._text import Language, check_names, comment_text
+from dln.export._scripts import Script, Syntax
+from dln.export._text import check_names, comment_text
 from dln.export._titles import exported_by
+
+_SYNTAX = Syntax(
+    conjunction=" and ",
+    disjunction=" or ",
+    comparison=(" == ", " != "),
+    true="True",
+    false="False",
+    above=("{}", "not {}"),
+    among=("{name} in ({codes})", "{name} not in ({codes})"),
+    is_nan=("{name} != {name}", "{name} == {name}"),
+    part=("part_{number}", "not part_{number}"),
+    declaration="    {name} = {value}",
+    helper="_{name}",
+    string=ascii,
+    comment="  # ",
+)
 
 _READERS = '''
 
@@ -90,41 +105,15 @@ def to_python(form: Form) -> str:
 
 
 def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    language = Language(
-        check=lambda check: _check(check, names[check.literal.column], form),
-        part=lambda part: f"not part_{part.number}" if part.negated else f"part_{part.number}",
-        conjunction=" and ",
-        disjunction=" or ",
-        unequal=" != ",
-        equal=" == ",
-        true="True",
-        false="False",
-    )
-    python = Script(language, declaration="    {name} = {value}", helper="_{name}", string=ascii, comment="  # ")
+    script = Script(_SYNTAX, form, names)
     return [
         "def fires(row):",
         '    """Return for each rule whether it fires."""',
-        *python.declarations(form, names),
+        *script.declarations(),
         "    return (",
-        *(f"        {line}" for line in python.rules(form)),
+        *(f"        {line}" for line in script.rules()),
         "    )",
     ]
-
-
-def _check(check: Check, name: str, form: Form) -> str:
-    match check.literal:
-        case Above(cutoff=cutoff):
-            text = f"{name} > {number_text(cutoff)}"
-        case IsIn(codes=codes):
-            negated = "not " if check.negated else ""
-            if len(codes) > 1:
-                return f"{name} {negated}in {codes}"
-            return f"{name} {'!=' if check.negated else '=='} {codes[0]}"
-        case _ if form.circuit.columns[check.literal.column].categories is None:
-            return f"{name} {'==' if check.negated else '!='} {name}"
-        case _:
-            return f"{name} {'!=' if check.negated else '=='} -1"
-    return f"not {text}" if check.negated else text  # not "≤": a missing number is not above
 
 
 def _codes(column: Column) -> str:

@@ -44,8 +44,8 @@ def _run_c(*, integers: bool = False, **_: Any) -> Engine:
     from dln.export.runners import _c as runner
     from dln.export.runners._engines import c_compiler
 
-    said = Path(c_compiler()[0]).name if len(c_compiler()) == 1 else "zig cc"
-    return said, runner.run_c_integers if integers else runner.run_c, Limits()
+    engine = Path(c_compiler()[0]).name if len(c_compiler()) == 1 else "zig cc"
+    return engine, runner.run_c_integers if integers else runner.run_c, Limits()
 
 
 def _write_python(form: Form, **options: Any) -> bytes:
@@ -170,11 +170,11 @@ def find_target(path: Path, name: str | None = None) -> Target:
     'javascript'
     """
     if name is not None:
-        found = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
-        if found is None:
+        target = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
+        if target is None:
             message = f"format must be one of {', '.join(TARGETS)}, got {name!r}"
             raise ExportError(message)
-        return found
+        return target
     for target in TARGETS.values():
         if path.suffix.lower() in target.endings:
             return target

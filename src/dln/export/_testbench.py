@@ -19,8 +19,8 @@ def to_testbench(form: Form, values: Sequence[Values], *, latency: int = 0, name
     """
     bits, n_rows = result_bits(form), len(values[0])
     width, vectors = vector_width(form), vector_texts(form, values)
-    found = f"expected[row - {latency}]"
-    told = f'$display("row %0d: %0d instead of %0d", row - {latency}, steps, {found});'
+    expected = f"expected[row - {latency}]"
+    display = f'$display("row %0d: %0d instead of %0d", row - {latency}, steps, {expected});'
     return _bench(
         form,
         n_rows,
@@ -32,7 +32,7 @@ def to_testbench(form: Form, values: Sequence[Values], *, latency: int = 0, name
             *(f"    vectors[{row}] = {width}'b{vector};" for row, vector in enumerate(vectors)),
             *(f"    expected[{row}] = {_signed(steps, bits)};" for row, steps in enumerate(_expected(form, values))),
         ],
-        each=f"if (steps !== {found}) begin errors = errors + 1; {told} end",
+        each=f"if (steps !== {expected}) begin errors = errors + 1; {display} end",
         last=[
             '    if (errors == 0) $display("PASS"); else $display("FAIL: %0d rows differ", errors);',
             "    $finish;",
@@ -60,7 +60,7 @@ def _bench(
 ) -> str:
     module, width = module_name(form, name), vector_width(form)
     connections = [".clk(clk)"] if latency else []
-    connections += [f".{port}(vector{place})" for port, place in _wires(form)] + [".steps(steps)"]
+    connections += [f".{port}(vector{slot})" for port, slot in _wires(form)] + [".steps(steps)"]
     lines = [
         f"// A test bench with {n_rows} rows. {exported_by('testbench', latency=latency, name=name)}",
         f"module {module}_tb;",
@@ -102,7 +102,7 @@ def vector_texts(form: Form, values: Sequence[Values]) -> list[str]:
 
 
 def _wires(form: Form) -> Iterator[tuple[str, str]]:
-    """Yield each port with its place in the vector: the first port stands leftmost."""
+    """Yield each port with its slice of the vector: the first port stands leftmost."""
     start = vector_width(form)
     for port in module_ports(form).values():
         if port.value is not None:

@@ -31,11 +31,11 @@ def export_facts(text: str) -> dict[str, Any] | None:
     >>> export_facts(exported_by("sql", table="a}*/b"))
     {'format': 'sql', 'table': 'a}*/b'}
     """
-    found = _MARK.search(text)
-    if found is None:
+    match = _MARK.search(text)
+    if match is None:
         return None
     try:
-        facts = json.loads(found[1])
+        facts = json.loads(match[1])
     except ValueError:
         return None
     return facts if isinstance(facts, dict) else None

@@ -223,10 +223,10 @@ def _inputs(port: Port) -> list[str]:
 def _described(ports: dict[int, Port]) -> list[str]:
     lines = []
     for port in ports.values():
-        said = comment_text(json_string(port.column.name))
+        label = comment_text(json_string(port.column.name))
         if port.scaled is not None:
             lines.append(
-                f"// {port.name}: the column {said} in steps of 1e{-port.scaled.decimals}, rounded up, kept within "
+                f"// {port.name}: the column {label} in steps of 1e{-port.scaled.decimals}, rounded up, kept within "
                 f"±{port.scaled.largest}."
             )
         else:
@@ -234,5 +234,5 @@ def _described(ports: dict[int, Port]) -> list[str]:
                 f"{code} {comment_text(category_text(category))}"
                 for code, category in enumerate(port.column.categories or ())
             )
-            lines.append(f"// {port.name}: the code of the column {said}: {categories}; any other: unknown.")
+            lines.append(f"// {port.name}: the code of the column {label}: {categories}; any other: unknown.")
     return lines

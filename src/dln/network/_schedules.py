@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final, Literal
 
-Schedule = Literal["constant", "cosine", "warmup_cosine"]
+Schedule = Literal["constant", "cosine"]
 
-#: The share of the epochs over which "warmup_cosine" rises, and the share of the rate at which "cosine" ends.
-WARMUP: Final = 0.05
+#: The share of the rate at which "cosine" ends.
 FINAL_SHARE: Final = 0.02
 
 
@@ -29,8 +28,5 @@ def learning_rate_at(epoch: int, max_epochs: int, base: float, schedule: Schedul
     """
     if schedule == "constant":
         return base
-    warmup = max(1, round(WARMUP * max_epochs)) if schedule == "warmup_cosine" else 0
-    if epoch < warmup:
-        return base * (epoch + 1) / warmup
-    progress = (epoch - warmup) / max(1, max_epochs - warmup)
+    progress = epoch / max_epochs
     return base * (FINAL_SHARE + (1 - FINAL_SHARE) * (1 + math.cos(math.pi * progress)) / 2)

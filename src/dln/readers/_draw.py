@@ -157,9 +157,9 @@ class _Drawing:
         names = [f"sum{i}" for i in range(len(self.rules))]
         return [*(f"{name} [{style}];" for name in names), f"{{rank=same; {'; '.join(names)};}}"]
 
-    def _part(self, said: Formula) -> tuple[str, bool]:
+    def _part(self, condition: Formula) -> tuple[str, bool]:
         """Draw a part of a rule if it is new; return its name, and whether it was drawn as its contrary."""
-        positive, negated = _positive(said)
+        positive, negated = _positive(condition)
         if positive in self.known:
             return self.known[positive], negated
         if isinstance(positive, AllOf | AnyOf | OddOf):
@@ -181,14 +181,14 @@ class _Drawing:
         return name
 
 
-def _positive(said: Formula) -> tuple[Formula, bool]:
+def _positive(condition: Formula) -> tuple[Formula, bool]:
     """Return the formula or its contrary, whichever needs fewer negations, and whether it is the contrary."""
-    contrary = negate(said)
-    return (contrary, True) if _negations(contrary) < _negations(said) else (said, False)
+    contrary = negate(condition)
+    return (contrary, True) if _negations(contrary) < _negations(condition) else (condition, False)
 
 
-def _negations(said: Formula) -> tuple[int, int]:
-    match said:
+def _negations(condition: Formula) -> tuple[int, int]:
+    match condition:
         case bool():
             return (0, 0)
         case NumberCondition(low=low, missing=missing):
@@ -199,7 +199,7 @@ def _negations(said: Formula) -> tuple[int, int]:
             return (int(even), 0)
         case AllOf(parts) | AnyOf(parts):
             flipped = sum(_positive(part)[1] for part in parts)
-            return (flipped, int(isinstance(said, AnyOf)))
+            return (flipped, int(isinstance(condition, AnyOf)))
 
 
 def _wrapped(text: str) -> list[str]:

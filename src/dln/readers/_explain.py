@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, Circuit, Values, from_grid
+from dln.circuit._circuit import MISSING, Circuit, Values
 from dln.circuit._cone import node_columns
 from dln.circuit._graph import Graph
 from dln.circuit._words import name_text, node_text, weight_text
@@ -31,7 +31,7 @@ MAX_WORK: Final = 2**26
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A rule that fired: its words, its weight, its place in ``circuit.rules``."""
+    """A rule that fired: its words, its weight, its index in ``circuit.rules``."""
 
     rule: str
     weight: float
@@ -138,12 +138,6 @@ def explain(
     )
 
 
-def exact_sum(circuit: Circuit, explanation: Explanation) -> float:
-    """Return the sum of the intercept and the terms as the circuit sums: in whole steps of the grid, divided once."""
-    steps = circuit.grid(explanation.intercept) + sum(circuit.grid(term.weight) for term in explanation.terms)
-    return float(from_grid(np.array(float(steps)), circuit.decimals))
-
-
 def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
     """Return the importance of each column, summing to one: rules share what they move equally among their columns.
 
@@ -158,19 +152,14 @@ def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
     return result / total if total > 0 else result
 
 
-def shapley_values(
-    circuit: Circuit,
-    columns: Sequence[Values],
-    background: Sequence[Values],
-    background_weight: Floats | None = None,
-) -> tuple[Floats, float]:
+def shapley_values(circuit: Circuit, columns: Sequence[Values], background: Sequence[Values]) -> tuple[Floats, float]:
     """Return the Shapley values ``(n_rows, n_columns)`` and the base value, the mean prediction of the background.
 
     Interventional: what a coalition of columns is worth is the mean prediction when those columns are the row's and
     the others come, together, from a row of the background. Values and base add up to the prediction.
     """
     n_background = len(background[0])
-    share = np.full(n_background, 1.0 / n_background) if background_weight is None else background_weight
+    share = np.full(n_background, 1.0 / n_background)
     share = share / share.sum()
     values = np.zeros((len(columns[0]), len(circuit.columns)))
     base = circuit.intercept

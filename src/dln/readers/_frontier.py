@@ -63,9 +63,9 @@ class Frontier:
         lines = ["conditions  rules  validated R²"]
         for point in self.points:
             rules = "" if point.rules is None else point.rules
-            lines.append(f"{point.max_conditions:>10}  {rules:>5}  {_share(point.r2):>12}")
+            lines.append(f"{point.max_conditions:>10}  {rules:>5}  {share_text(point.r2):>12}")
         if self.ceiling is not None:
-            lines.append(f"any number  {'':>5}  {_share(self.ceiling):>12}")
+            lines.append(f"any number  {'':>5}  {share_text(self.ceiling):>12}")
         return "\n".join(lines)
 
     @property
@@ -122,5 +122,6 @@ class Frontier:
         return {name: [getattr(point, name) for point in self.points] for name in names}
 
 
-def _share(r2: float | None) -> str:
+def share_text(r2: float | None) -> str:
+    """Return R² in three digits; nothing where it is not known."""
     return "" if r2 is None else f"{r2:.3f}"

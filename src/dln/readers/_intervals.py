@@ -63,8 +63,8 @@ class Residuals:
         total = float(reached[-1])
         with_new = total + min(1.0, total / len(sizes))
         needed = np.arange(1, STEPS) / STEPS * with_new
-        place = np.searchsorted(reached, needed * (1 - _ROUNDING), side="left")
-        return Intervals(tuple(_rounded_up(float(sizes[i])) for i in place if i < len(sizes)), self.source, total)
+        reached_at = np.searchsorted(reached, needed * (1 - _ROUNDING), side="left")
+        return Intervals(tuple(_rounded_up(float(sizes[i])) for i in reached_at if i < len(sizes)), self.source, total)
 
 
 class PredictsIntervals:
@@ -112,6 +112,11 @@ class PredictsIntervals:
         -------
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite where the model knows too few rows to promise so much.
+
+        Raises
+        ------
+        AttributeError
+            If the model was not calibrated, and its fit had no rows to learn it from.
 
         """
         check_is_fitted(self)

@@ -66,37 +66,37 @@ def latex_name(name: str) -> str:
     return rf"\text{{{name_text(name).translate(_LATEX_SPECIAL)}}}"
 
 
-def _latex(said: Formula, columns: tuple[Column, ...]) -> tuple[str, str]:
+def _latex(condition: Formula, columns: tuple[Column, ...]) -> tuple[str, str]:
     """Return the formula, and the operator that joins it at the top ("" if none does)."""
-    match said:
+    match condition:
         case bool():
-            return (r"\top" if said else r"\bot"), ""
+            return (r"\top" if condition else r"\bot"), ""
         case AllOf(parts) | AnyOf(parts):
-            operator = r"\wedge" if isinstance(said, AllOf) else r"\vee"
+            operator = r"\wedge" if isinstance(condition, AllOf) else r"\vee"
             return f" {operator} ".join(_latex_inside(part, columns, operator) for part in parts), operator
         case OddOf(parts, even):
             text = r" \oplus ".join(_latex_inside(part, columns, r"\oplus") for part in parts)
             return (rf"\neg ({text})", "") if even else (text, r"\oplus")
         case NumberCondition():
-            return _latex_number_condition(said, latex_name(columns[said.column].name))
+            return _latex_number_condition(condition, latex_name(columns[condition.column].name))
         case CategoryCondition():
-            return _latex_category(said, columns[said.column])
+            return _latex_category(condition, columns[condition.column])
 
 
-def _latex_inside(said: Formula, columns: tuple[Column, ...], operator: str) -> str:
-    text, joint = _latex(said, columns)
+def _latex_inside(condition: Formula, columns: tuple[Column, ...], operator: str) -> str:
+    text, joint = _latex(condition, columns)
     return f"({text})" if joint and joint != operator else text
 
 
-def _latex_number_condition(said: NumberCondition, name: str) -> tuple[str, str]:
-    if not said.ends:
-        missing = "missing" if said.missing else "not missing"
+def _latex_number_condition(condition: NumberCondition, name: str) -> tuple[str, str]:
+    if not condition.ends:
+        missing = "missing" if condition.missing else "not missing"
         return rf"{name}\ \text{{is {missing}}}", ""
-    if said.low and said.missing:
-        inner = r" \vee ".join(_latex_intervals(said.ends, name, low=False))
+    if condition.low and condition.missing:
+        inner = r" \vee ".join(_latex_intervals(condition.ends, name, low=False))
         return rf"\neg ({inner})", ""
-    pieces = _latex_intervals(said.ends, name, low=said.low)
-    pieces += [rf"{name}\ \text{{is missing}}"] if said.missing else []
+    pieces = _latex_intervals(condition.ends, name, low=condition.low)
+    pieces += [rf"{name}\ \text{{is missing}}"] if condition.missing else []
     return r" \vee ".join(pieces), r"\vee" if len(pieces) > 1 else ""
 
 
@@ -109,21 +109,21 @@ def _latex_intervals(ends: tuple[float, ...], name: str, *, low: bool) -> list[s
     return pieces
 
 
-def _latex_category(said: CategoryCondition, column: Column) -> tuple[str, str]:
+def _latex_category(condition: CategoryCondition, column: Column) -> tuple[str, str]:
     name = latex_name(column.name)
-    values = [latex_name(category_text((column.categories or ())[code])) for code in said.codes]
+    values = [latex_name(category_text((column.categories or ())[code])) for code in condition.codes]
     if not values:
-        missing = "missing" if said.missing else "not missing"
+        missing = "missing" if condition.missing else "not missing"
         return rf"{name}\ \text{{is {missing}}}", ""
     if len(values) == 1:
-        relation = r"\ne" if said.other else "="
+        relation = r"\ne" if condition.other else "="
         text = f"{name} {relation} {values[0]}"
     else:
-        relation = r"\notin" if said.other else r"\in"
+        relation = r"\notin" if condition.other else r"\in"
         text = rf"{name} {relation} \{{{', '.join(values)}\}}"
-    if said.missing == said.other:
+    if condition.missing == condition.other:
         return text, ""
-    if said.missing:
+    if condition.missing:
         return rf"{text} \vee {name}\ \text{{is missing}}", r"\vee"
     return rf"{text} \wedge {name}\ \text{{is not missing}}", r"\wedge"
 

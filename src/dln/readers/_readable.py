@@ -53,7 +53,19 @@ class ReadableModel:
         return self._frontier
 
     def explain(self, X: Any) -> Explanations:
-        """Return for every row the rules that fired and their weights, which add up to the prediction exactly."""
+        """Return for every row the rules that fired and their weights, which add up to the prediction exactly.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+            The rows to explain.
+
+        Returns
+        -------
+        Explanations
+            One `Explanation` per row: ``prediction``, ``intercept``, ``terms`` and, where it is known, ``interval``.
+
+        """
         check_is_fitted(self)
         return explain(self.circuit_, self._values(X), self._target(), getattr(self, "intervals_", None))
 
@@ -61,6 +73,26 @@ class ReadableModel:
         """Return exact Shapley values ``(n_rows, n_columns)`` against the background rows, and the base value.
 
         Base and values of a row add up to its prediction. Nothing is sampled: every row of the background counts.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+            The rows to explain.
+        background : table like X
+            The rows that they are compared with, those of training for example.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples, n_features)
+            What each column adds to the prediction of each row.
+        base : float
+            The mean prediction of the background.
+
+        Raises
+        ------
+        ValueError
+            If a rule reads too many columns for exact values.
+
         """
         check_is_fitted(self)
         return shapley_values(self.circuit_, self._values(X), self._values(background))
@@ -68,8 +100,16 @@ class ReadableModel:
     def cost(self, reading: Reading = "paper") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
 
-        ``"paper"`` counts a multiplication and an addition per rule, ``"select"`` an addition that the rule lets
-        through.
+        Parameters
+        ----------
+        reading : {"paper", "select"}, default="paper"
+            "paper" counts a multiplication and an addition per rule, "select" an addition that the rule lets through.
+
+        Returns
+        -------
+        CircuitCost
+            Its ``total``, and the parts that make it up.
+
         """
         check_is_fitted(self)
         return circuit_cost(self.circuit_, reading)
@@ -83,9 +123,21 @@ class ReadableModel:
     ) -> Picture | Any:
         """Draw the model.
 
-        ``"circuit"`` is a picture of the rules that move the prediction most, at most `max_rules` of them; the others
-        are charts, and return matplotlib axes: ``"importance"`` of the columns, ``"history"`` of the training,
-        ``"frontier"`` of conditions against validated R².
+        Parameters
+        ----------
+        kind : {"circuit", "importance", "history", "frontier"}, default="circuit"
+            A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
+            validated R².
+        max_rules : int or None, default=20
+            Rules that the picture shows at the most, those that move the prediction most; None: all.
+        ax : matplotlib axes, optional
+            Where a chart is drawn; in a figure of its own if it is not given.
+
+        Returns
+        -------
+        Picture or matplotlib axes
+            A picture has ``svg``, ``png`` and ``save(path)``.
+
         """
         check_is_fitted(self)
         if kind == "circuit":
@@ -107,6 +159,16 @@ class ReadableModel:
         ----------
         max_conditions : int
             Printed comparisons that the model may have.
+
+        Returns
+        -------
+        DLNRegressor or PaperDLNRegressor
+            A fitted copy; the model itself stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If no model that small is known.
 
         """
         point = self.frontier_.pick(max_conditions)

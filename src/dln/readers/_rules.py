@@ -29,7 +29,7 @@ class RuleRow:
 
     `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
     weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
-    it prints; `index` is its place in ``circuit.rules``.
+    it prints; `index` is its position in ``circuit.rules``.
     """
 
     rule: str
@@ -83,6 +83,11 @@ class RuleTable:
         """Printed comparisons in all rules: the size of the model."""
         return sum(row.conditions for row in self.rows)
 
+    @property
+    def size_text(self) -> str:
+        """The number of conditions and rules in words."""
+        return f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
+
     def __repr__(self) -> str:
         cells = [_HEADINGS, *self._cells()]
         widths = [max(len(row[i]) for row in cells) for i in range(3)]
@@ -129,8 +134,7 @@ class RuleTable:
 
     def _rest(self) -> list[str]:
         hidden = len(self.rows) - MAX_ROWS
-        size = f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
-        return [f"… and {hidden} more rules; to_pandas() has them all", size] if hidden > 0 else [size]
+        return [*([f"… and {hidden} more rules; to_pandas() has them all"] if hidden > 0 else []), self.size_text]
 
 
 def rule_table(

@@ -25,8 +25,8 @@ def to_sympy(circuit: Circuit) -> Any:
     symbols = sympy_symbols(circuit)
     terms = [sympy.Float(circuit.intercept)]
     for rule in circuit.rules:
-        said = _condition(sympy, formula(circuit, rule.node), circuit, symbols)
-        terms.append(sympy.Piecewise((sympy.Float(rule.weight), said), (0, True)))
+        condition = _condition(sympy, formula(circuit, rule.node), symbols)
+        terms.append(sympy.Piecewise((sympy.Float(rule.weight), condition), (0, True)))
     return sympy.Add(*terms)
 
 
@@ -66,33 +66,43 @@ def _sympy() -> Any:
     return sympy
 
 
-def _condition(sympy: Any, said: Formula, circuit: Circuit, symbols: dict[tuple[int, int | str | None], Any]) -> Any:
-    match said:
+def _condition(sympy: Any, condition: Formula, symbols: dict[tuple[int, int | str | None], Any]) -> Any:
+    """Return a formula as a SymPy expression."""
+    match condition:
         case bool():
-            return sympy.true if said else sympy.false
+            return sympy.true if condition else sympy.false
         case AllOf(parts):
-            return sympy.And(*(_condition(sympy, part, circuit, symbols) for part in parts))
+            return sympy.And(*(_condition(sympy, part, symbols) for part in parts))
         case AnyOf(parts):
-            return sympy.Or(*(_condition(sympy, part, circuit, symbols) for part in parts))
+            return sympy.Or(*(_condition(sympy, part, symbols) for part in parts))
         case OddOf(parts, even):
-            odd = sympy.Xor(*(_condition(sympy, part, circuit, symbols) for part in parts))
+            odd = sympy.Xor(*(_condition(sympy, part, symbols) for part in parts))
             return sympy.Not(odd) if even else odd
         case NumberCondition():
-            chain, missing = _number(sympy, said, symbols[said.column, None]), symbols[said.column, "missing"]
-            if said.low == said.missing:
-                return chain
-            return sympy.Or(chain, missing) if said.missing else sympy.And(chain, sympy.Not(missing))
+            return _number(sympy, condition, symbols[condition.column, None], symbols[condition.column, "missing"])
         case CategoryCondition():
-            named = sympy.Or(*(symbols[said.column, code] for code in said.codes))
-            missing = symbols[said.column, "missing"]
-            if not said.other:
-                return sympy.Or(named, missing) if said.missing else named
-            return sympy.Not(named) if said.missing else sympy.And(sympy.Not(named), sympy.Not(missing))
+            named = sympy.Or(*(symbols[condition.column, code] for code in condition.codes))
+            return _category(sympy, condition, named, symbols[condition.column, "missing"])
 
 
-def _number(sympy: Any, said: NumberCondition, x: Any) -> Any:
+def _number(sympy: Any, condition: NumberCondition, x: Any, missing: Any) -> Any:
+    """Return the intervals of a condition, and what it says of missing numbers where they say something else."""
+    intervals = _intervals(sympy, condition, x)
+    if condition.low == condition.missing:
+        return intervals
+    return sympy.Or(intervals, missing) if condition.missing else sympy.And(intervals, sympy.Not(missing))
+
+
+def _category(sympy: Any, condition: CategoryCondition, named: Any, missing: Any) -> Any:
+    """Return a condition on categories: those that it names, or all others."""
+    if not condition.other:
+        return sympy.Or(named, missing) if condition.missing else named
+    return sympy.Not(named) if condition.missing else sympy.And(sympy.Not(named), sympy.Not(missing))
+
+
+def _intervals(sympy: Any, condition: NumberCondition, x: Any) -> Any:
     """Return the intervals of a condition; -oo, which stands for a missing number, lies in the lowest."""
-    ends: list[float | None] = [None, *said.ends] if said.low else list(said.ends)
+    ends: list[float | None] = [None, *condition.ends] if condition.low else list(condition.ends)
     ends += [None] if len(ends) % 2 else []
     pieces = []
     for start, end in zip(ends[::2], ends[1::2], strict=True):

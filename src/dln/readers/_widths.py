@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 Source: TypeAlias = Literal["rows set aside", "folds"]
 
-#: Coverages are told in steps of one in so many: one in between gets the interval of the next step.
+#: Coverages are kept in steps of one in so many: one in between gets the interval of the next step.
 STEPS: Final = 200
 
 #: The coverage of the interval that explanations show.

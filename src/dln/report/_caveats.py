@@ -34,10 +34,10 @@ def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
     rules = [rule for group in card.groups for rule in group.rules if rule.support is not None]
     few = [rule for rule in rules if _resting_on(rule, n_learned) < FEW_ROWS]
     if few:
-        told = "; ".join(_text(rule) for rule in few[:_LISTED])
+        listed = "; ".join(_text(rule) for rule in few[:_LISTED])
         more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
         rest = "rests" if len(few) == 1 else "rest"
-        yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {told}{more}."
+        yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {listed}{more}."
 
 
 def _resting_on(rule: CardRule, n_learned: int) -> int:

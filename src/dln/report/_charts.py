@@ -1,10 +1,11 @@
-"""The geometry of charts: places of marks and labels, which templates draw as SVG."""
+"""The geometry of charts: positions of marks and labels, which templates draw as SVG."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from dln.circuit._words import thousands
 from dln.report._data import NumberColumn, Scores, Sizes
@@ -22,7 +23,7 @@ SIDES: Final = (8.0, 312.0)
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A place on an axis and its label."""
+    """A position on an axis and its label."""
 
     at: float
     label: str
@@ -114,9 +115,9 @@ def effect_chart(column: NumberColumn) -> EffectChart:
     levels = sorted({column.averages[0], *column.averages})
     room = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
     up = Scale(levels[0] - room, levels[-1] + room, LINE[1], LINE[0])
-    places = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
-    line = f"M{places[0]},{up(column.averages[0])}"
-    for level, end in zip(column.averages, places[1:], strict=True):
+    xs = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
+    line = f"M{xs[0]},{up(column.averages[0])}"
+    for level, end in zip(column.averages, xs[1:], strict=True):
         line += f"V{up(level)}H{end}"
     most = max(column.counts, default=0) or 1
     width = (SIDES[1] - SIDES[0]) / max(len(column.counts), 1)
@@ -145,21 +146,17 @@ class SizesChart:
     x: tuple[Tick, ...]
     y: tuple[Tick, ...]
     ceiling: Tick | None
-    width: float = 560.0
-    height: float = 260.0
+    width: ClassVar = 560.0
+    height: ClassVar = 260.0
 
 
 def sizes_chart(sizes: Sizes) -> SizesChart:
     """Return the chart of what other sizes are worth."""
-    width, height = 560.0, 260.0
     known = [point for point in sizes.points if point.conditions > 0]
-    shares = [point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling])
-    low, high = min(shares, default=0.0), max(shares, default=1.0)
-    room = (high - low) * 0.08 or 0.05
-    low, high = low - room, min(1.0, high + room) if high <= 1.0 else high + room
+    low, high = _share_range([point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling]))
     largest = max((point.conditions for point in known), default=1)
-    across = Scale(1.0, float(max(largest, 2)), 52.0, width - 14.0, log=True)
-    up = Scale(low, high, height - 34.0, 14.0)
+    across = Scale(1.0, float(max(largest, 2)), 52.0, SizesChart.width - 14.0, log=True)
+    up = Scale(low, high, SizesChart.height - 34.0, 14.0)
     dots = [Dot(across(p.conditions), up(p.r2), 3.0, f"{p.conditions}: {p.r2:.3f}") for p in known]
     own = next((dot for dot, point in zip(dots, known, strict=True) if point.is_own), None)
     powers = [number for number in (1, 2, 5, 10, 20, 50, 100, 200, 400, 800) if number <= largest]
@@ -171,3 +168,10 @@ def sizes_chart(sizes: Sizes) -> SizesChart:
         tuple(Tick(up(number), f"{number:.2f}") for number in ticks(low, high, 4)),
         None if sizes.ceiling is None else Tick(up(sizes.ceiling), f"{sizes.ceiling:.3f}"),
     )
+
+
+def _share_range(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis for values of R², with some room beyond them, but none above 1."""
+    low, high = min(shares, default=0.0), max(shares, default=1.0)
+    room = (high - low) * 0.08 or 0.05
+    return low - room, min(1.0, high + room) if high <= 1.0 else high + room

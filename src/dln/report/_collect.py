@@ -20,7 +20,7 @@ from dln.report._data import Known, ReportData
 from dln.report._facts import facts
 from dln.report._inputs import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
 from dln.report._picture import picture_svg
-from dln.report._rows import data_rows
+from dln.report._rows import data_rows, evenly_spread
 from dln.report._scorecard import scorecard
 from dln.report._scores import score_rows
 from dln.report._sizes import sizes
@@ -44,7 +44,7 @@ def collect(
 ) -> ReportData:
     """Return what the page of a fitted model tells.
 
-    `source` says where the rows are from, `row_numbers` their places there, `model_file` where the model is from.
+    `source` says where the rows are from, `row_numbers` their numbers there, `model_file` where the model is from.
     """
     circuit, rules = model.circuit_, model.rules_
     data, true = _rows(model, X, y)
@@ -97,9 +97,8 @@ def _averaged_over(circuit: Circuit, data: list[Values] | None, typical: list[fl
     """Return the rows that effects are averages over: some of the data, or the typical row alone."""
     if data is None:
         return [_one(column, value) for column, value in zip(circuit.columns, typical, strict=True)]
-    n_rows = len(data[0])
-    places = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MAX_AVERAGED)).round().astype(np.intp))
-    return [values[places] for values in data]
+    rows = evenly_spread(len(data[0]), MAX_AVERAGED)
+    return [values[rows] for values in data]
 
 
 def _one(column: Column, value: float) -> Values:

@@ -181,7 +181,7 @@ class Sizes:
 class DataRows:
     """Rows of the data, by column as the page's code takes them: numbers or codes, None where missing.
 
-    `numbers` are their places in the data, counted from 1.
+    `numbers` are their positions in the data, counted from 1.
     """
 
     numbers: tuple[int, ...]

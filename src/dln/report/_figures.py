@@ -72,7 +72,7 @@ def bar(value: float, ends: Sequence[float]) -> tuple[float, float, float]:
     low, high = ends
     span = (high - low) or 1.0
     zero = 100 * (0.0 - low) / span
-    place = 100 * (value - low) / span
-    if math.isclose(zero, place):
+    end = 100 * (value - low) / span
+    if math.isclose(zero, end):
         return round(zero, 1), 0.0, round(zero, 1)
-    return round(min(zero, place), 1), round(abs(place - zero), 1), round(zero, 1)
+    return round(min(zero, end), 1), round(abs(end - zero), 1), round(zero, 1)

@@ -66,8 +66,8 @@ def typical_values(
 
 def _typical_code(column: Column, codes: Values | None) -> int:
     if codes is not None:
-        found, counts = np.unique(codes[codes != MISSING], return_counts=True)
-        return int(found[counts.argmax()]) if len(found) else MISSING
+        distinct, counts = np.unique(codes[codes != MISSING], return_counts=True)
+        return int(distinct[counts.argmax()]) if len(distinct) else MISSING
     return 0 if _is_boolean(column) else UNKNOWN
 
 
@@ -96,11 +96,11 @@ def input_columns(
 
 def column_cutoffs(literals: Sequence[object]) -> dict[int, tuple[float, ...]]:
     """Return the cut-offs of each number column, ascending."""
-    found: dict[int, set[float]] = {}
+    cutoffs: dict[int, set[float]] = {}
     for literal in literals:
         if isinstance(literal, Above):
-            found.setdefault(literal.column, set()).add(literal.cutoff)
-    return {j: tuple(sorted(cutoffs)) for j, cutoffs in found.items()}
+            cutoffs.setdefault(literal.column, set()).add(literal.cutoff)
+    return {j: tuple(sorted(of_column)) for j, of_column in cutoffs.items()}
 
 
 def _number(

@@ -39,15 +39,15 @@ class Phrases:
 
     def _pieces(self, text: str) -> Iterator[Piece]:
         end = 0
-        for found in self._pattern.finditer(text):
-            if found.start() > end:
-                yield Piece("text", text[end : found.start()])
-            if found[1] is not None:
-                yield Piece("name", name_text(self._columns[int(found[1])].name))
+        for match in self._pattern.finditer(text):
+            if match.start() > end:
+                yield Piece("text", text[end : match.start()])
+            if match[1] is not None:
+                yield Piece("name", name_text(self._columns[int(match[1])].name))
             else:
-                categories = self._columns[int(found[2])].categories or ()
-                yield Piece("value", category_text(categories[int(found[3])]))
-            end = found.end()
+                categories = self._columns[int(match[2])].categories or ()
+                yield Piece("value", category_text(categories[int(match[3])]))
+            end = match.end()
         if end < len(text):
             yield Piece("text", text[end:])
 

@@ -55,7 +55,7 @@ def render_part(template: str, **values: object) -> str:
 
 def _script(data: ReportData) -> str:
     """Return the exported model, and the page's own code in a scope of its own."""
-    known = ", ".join(f"{place}: {name}" for place, name in enumerate(data.category_constants) if name is not None)
+    known = ", ".join(f"{code}: {name}" for code, name in enumerate(data.category_constants) if name is not None)
     code = "\n".join(map(_asset, _SCRIPTS))
     return f"{data.script}\n(() => {{\nconst CATEGORIES = {{ {known} }};\n{code}}})();\n"
 

@@ -33,13 +33,18 @@ def data_rows(
     if not wanted or not columns:
         return None
     n_all = len(row_numbers)
-    places = np.unique(np.linspace(0, n_all - 1, min(wanted, n_all)).round().astype(np.intp))
+    rows = evenly_spread(n_all, wanted)
     return DataRows(
-        tuple(row_numbers[places].tolist()),
-        tuple(_plain(column, values[places]) for column, values in columns),
-        None if y is None else tuple(y[places].tolist()),
+        tuple(row_numbers[rows].tolist()),
+        tuple(_plain(column, values[rows]) for column, values in columns),
+        None if y is None else tuple(y[rows].tolist()),
         n_all,
     )
+
+
+def evenly_spread(n_rows: int, wanted: int) -> npt.NDArray[np.intp]:
+    """Return the indices of so many rows, or of all if there are fewer, spread evenly."""
+    return np.unique(np.linspace(0, n_rows - 1, min(wanted, n_rows)).round().astype(np.intp))
 
 
 def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:

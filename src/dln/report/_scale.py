@@ -1,4 +1,4 @@
-"""From numbers to places in a chart, and the round numbers beside its axes."""
+"""From numbers to positions in a chart, and the round numbers beside its axes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps numbers from `low` to `high` to places from `start` to `end`, by their logarithms if `log` is set.
+    """Maps numbers from `low` to `high` to positions from `start` to `end`, by their logarithms if `log` is set.
 
     >>> Scale(0.0, 10.0, 100.0, 200.0)(2.5)
     125.0
@@ -21,7 +21,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return the place of a number, to a tenth."""
+        """Return the position of a number, to a tenth."""
         low, high, value = map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
         share = (value - low) / (high - low) if high > low else 0.5
         return round(self.start + share * (self.end - self.start), 1)

@@ -38,9 +38,9 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     def staircase(row: RuleRow) -> tuple[float, float]:
         """Cut-offs of one column read best in the column's own order, other rules by what they move."""
         node = circuit.rules[row.index].node
-        said = formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else True
-        if isinstance(said, NumberCondition) and said.ends:
-            return said.ends[0], said.ends[-1]
+        condition = formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else True
+        if isinstance(condition, NumberCondition) and condition.ends:
+            return condition.ends[0], condition.ends[-1]
         return math.inf, -_moved(row)
 
     groups = [

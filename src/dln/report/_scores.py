@@ -56,9 +56,9 @@ def _r2(y: Floats, error: Floats) -> float | None:
 def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cell, ...]:
     low, high = ends
     width = (high - low) / _SQUARES or 1.0
-    places = [np.clip(((values - low) / width).astype(np.intp), 0, _SQUARES - 1) for values in (y, predicted)]
+    squares = [np.clip(((values - low) / width).astype(np.intp), 0, _SQUARES - 1) for values in (y, predicted)]
     counts = np.zeros((_SQUARES, _SQUARES), dtype=np.intp)
-    np.add.at(counts, (places[0], places[1]), 1)
+    np.add.at(counts, (squares[0], squares[1]), 1)
     return tuple(
         Cell(low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts)
     )

@@ -23,8 +23,8 @@ def sizes(frontier: Frontier | None, n_conditions: int) -> Sizes | None:
 
 
 def _sentence(frontier: Frontier, r2: float, n_conditions: int) -> str:
-    told = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on rows not learned from"
+    sentence = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on rows not learned from"
     more = frontier.worthwhile()
     if more is None:
-        return f"{told}; no larger model was clearly better."
-    return f"{told}; {more.max_conditions} conditions would reach {more.r2:.3f}."
+        return f"{sentence}; no larger model was clearly better."
+    return f"{sentence}; {more.max_conditions} conditions would reach {more.r2:.3f}."

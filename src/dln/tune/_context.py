@@ -9,7 +9,18 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a space may know of the table: the rows that are searched on, and its columns by kind."""
+    """What a space may know of the table.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that are searched on.
+    n_numbers : int
+        Columns of numbers.
+    n_categories : int
+        Columns of categories.
+
+    """
 
     n_rows: int
     n_numbers: int

@@ -9,12 +9,13 @@ import joblib
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.model_selection import KFold
-from sklearn.utils import _safe_indexing, check_array, column_or_1d
-from sklearn.utils.validation import _num_samples, check_consistent_length
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from dln._regressor import CircuitRegressor
 from dln.data.table import Table, learn_table
 from dln.network._checkpoint import array_digest
+from dln.network._discretize import check_target
 from dln.tune._context import Context
 from dln.tune._folds import Floats, Rows
 
@@ -25,14 +26,9 @@ FEWEST_FOLDS: Final = 2
 
 def check_data(X: Any, y: Any) -> tuple[Any, Floats]:
     """Return X in a form that rows can be taken of, and y as an array of finite numbers."""
-    if y is None:
-        message = "requires y to be passed, but the target y is None"
-        raise ValueError(message)
     if not hasattr(X, "__getitem__") or isinstance(X, (list, tuple)):
         X = np.asarray(X)
-    y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", ensure_all_finite=True)
-    y = column_or_1d(y, dtype=np.float64, warn=True, input_name="y")
-    check_consistent_length(X, y)
+    y = check_target(y, _num_samples(X), "y")
     if len(y) < FEWEST_FOLDS:
         message = f"a search needs at least {FEWEST_FOLDS} rows, to learn from some and test on others; got n_samples=1"
         raise ValueError(message)

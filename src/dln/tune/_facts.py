@@ -9,16 +9,15 @@ from typing import Any, Final
 import joblib
 import numpy as np
 
-#: Parameters that say how to run a fit, not what it comes to.
-_WAYS: Final = {"n_jobs", "verbose", "callbacks", "checkpoint"}
+from dln._saving import NOT_SAVED
 
 _PLAIN: Final = (bool, int, str, type(None))
 
 
-def told(params: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as plain values: equal where the parameters are.
 
-    >>> told({"alpha": np.float64(0.5), "sizes": (8, 4), "solver": None})
+    >>> plain_values({"alpha": np.float64(0.5), "sizes": (8, 4), "solver": None})
     {'alpha': '0.5', 'sizes': '[8, 4]', 'solver': None}
     """
     return {name: _text(value) for name, value in params.items()}
@@ -27,7 +26,9 @@ def told(params: Mapping[str, Any]) -> dict[str, Any]:
 def parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that a fit depends on, in a form that a file can hold."""
     params = estimator.get_params(deep=True)
-    return told({name: value for name, value in sorted(params.items()) if name.split("__")[-1] not in _WAYS})
+    return plain_values(
+        {name: value for name, value in sorted(params.items()) if name.split("__")[-1] not in NOT_SAVED}
+    )
 
 
 def _text(value: Any) -> Any:

@@ -23,7 +23,7 @@ PROBES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Suggestion:
     """Parameters that were asked for: in the words of the space, and in the words of the estimator."""
 
     number: int
@@ -33,10 +33,10 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A question and what the trial came to."""
+class Evaluation:
+    """A suggestion and what the trial came to."""
 
-    question: Question
+    suggestion: Suggestion
     outcome: Outcome
 
 
@@ -62,31 +62,31 @@ def quietly() -> Iterator[None]:
         package.logging.set_verbosity(before)
 
 
-def ask(space: Space, context: Context, history: Sequence[Answer], *, number: int, seed: int) -> Question:
+def ask(space: Space, context: Context, history: Sequence[Evaluation], *, number: int, seed: int) -> Suggestion:
     """Return the parameters of a trial: they depend on the history, the number and the seed alone.
 
     The sampler is a new one for every trial, seeded by its number, so that a search which is continued asks for the
     same as one that was never stopped. The first trial is the estimator as it was given.
     """
     if number == 0:
-        return Question(0, {}, {}, {})
+        return Suggestion(0, {}, {}, {})
     package = optuna()
     sampler = package.samplers.TPESampler(n_startup_trials=RANDOM_TRIALS, seed=_seed(seed, number))
     study = package.create_study(sampler=sampler)
     # The first trial has no place in the space.
-    study.add_trials([frozen(answer) for answer in history if answer.question.suggested])
+    study.add_trials([frozen(evaluation) for evaluation in history if evaluation.suggestion.suggested])
     trial = study.ask()
     params = _parameters(space, trial, context)
-    return Question(number, dict(trial.params), dict(trial.distributions), params)
+    return Suggestion(number, dict(trial.params), dict(trial.distributions), params)
 
 
-def asked_again(space: Space, context: Context, trial: Any) -> Question:
-    """Return the question of a trial that was kept; its parameters are what the space makes of the values again."""
+def suggested_again(space: Space, context: Context, trial: Any) -> Suggestion:
+    """Return the suggestion of a trial that was kept; its parameters are what the space makes of the values again."""
     number = int(trial.user_attrs["number"])
     if number == 0:
-        return Question(0, {}, {}, {})
+        return Suggestion(0, {}, {}, {})
     fixed = optuna().trial.FixedTrial(trial.params, number)
-    return Question(number, trial.params, trial.distributions, _parameters(space, fixed, context))
+    return Suggestion(number, trial.params, trial.distributions, _parameters(space, fixed, context))
 
 
 def fingerprint(space: Space, context: Context) -> str:
@@ -97,8 +97,8 @@ def fingerprint(space: Space, context: Context) -> str:
         study = package.create_study(sampler=package.samplers.RandomSampler(seed=i))
         trial = study.ask()
         params = _parameters(space, trial, context)
-        told = {name: package.distributions.distribution_to_json(d) for name, d in trial.distributions.items()}
-        draws.append([told, sorted(params)])
+        distributions = {name: package.distributions.distribution_to_json(d) for name, d in trial.distributions.items()}
+        draws.append([distributions, sorted(params)])
     return hashlib.sha256(json.dumps(draws, sort_keys=True).encode()).hexdigest()
 
 
@@ -108,10 +108,10 @@ def first_draw(space: Space, context: Context) -> dict[str, Any]:
     return _parameters(space, package.create_study(sampler=package.samplers.RandomSampler(seed=0)).ask(), context)
 
 
-def frozen(answer: Answer) -> Any:
+def frozen(evaluation: Evaluation) -> Any:
     """Return a finished trial in Optuna's form."""
     package = optuna()
-    outcome, states = answer.outcome, package.trial.TrialState
+    outcome, states = evaluation.outcome, package.trial.TrialState
     state = {"complete": states.COMPLETE, "pruned": states.PRUNED, "failed": states.FAIL}[outcome.state]
     means = {k: sum(outcome.losses[:k]) / k for k in range(1, len(outcome.losses) + 1)}
     # A trial that did not finish its first fold has its last validation loss at step 0: worse than any with a fold.
@@ -119,11 +119,11 @@ def frozen(answer: Answer) -> Any:
     return package.trial.create_trial(
         state=state,
         value=outcome.value,
-        params=dict(answer.question.suggested),
-        distributions=dict(answer.question.distributions),
+        params=dict(evaluation.suggestion.suggested),
+        distributions=dict(evaluation.suggestion.distributions),
         intermediate_values=steps | means,
         user_attrs={
-            "number": answer.question.number,
+            "number": evaluation.suggestion.number,
             "losses": list(outcome.losses),
             "curve": [[epoch, loss] for epoch, loss in outcome.curve.items()],
             "seconds": outcome.seconds,
@@ -133,7 +133,7 @@ def frozen(answer: Answer) -> Any:
     )
 
 
-def thawed(space: Space, context: Context, trial: Any) -> Answer:
+def thawed(space: Space, context: Context, trial: Any) -> Evaluation:
     """Return a trial that was kept in Optuna's form."""
     package = optuna()
     states = package.trial.TrialState
@@ -147,7 +147,7 @@ def thawed(space: Space, context: Context, trial: Any) -> Answer:
         fit_seconds=kept["fit_seconds"],
         error=kept["error"],
     )
-    return Answer(asked_again(space, context, trial), outcome)
+    return Evaluation(suggested_again(space, context, trial), outcome)
 
 
 def _parameters(space: Space, trial: Any, context: Context) -> dict[str, Any]:

@@ -12,7 +12,21 @@ from dln.tune._context import Context
 
 
 def paper_space(trial: Any, context: Context) -> dict[str, Any]:  # noqa: ARG001 (a space is given both)
-    """Return parameters for the paper's model: what the paper says it tuned, within what is known of its ranges."""
+    """Return parameters for the paper's model: what the paper says it tuned, within what is known of its ranges.
+
+    Parameters
+    ----------
+    trial : optuna.Trial
+        Suggests the values.
+    context : Context
+        What is known of the table.
+
+    Returns
+    -------
+    dict
+        Parameters to set.
+
+    """
     # Widths between the table's d and 3 d were the earlier code's. Small tables overfit with more than a hundred
     # neurons (estate +0.06 of R² with 100 instead of 300), large ones want more (parkinsons -0.15, and +0.06 with 600).
     # The last layer holds the rules to choose from.

@@ -25,6 +25,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from dln._errors import MissingExtraError
+from dln._regressor import n_threads
 from dln.tune import _ray
 
 T = TypeVar("T")
@@ -59,9 +60,7 @@ def jobs_here(n_jobs: int | None) -> int:
     >>> jobs_here(None), jobs_here(3)
     (1, 3)
     """
-    if n_jobs is None:
-        return 1
-    return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return 1 if n_jobs is None else n_threads(n_jobs)
 
 
 class Pool(Generic[T, R]):
@@ -131,8 +130,8 @@ class Pool(Generic[T, R]):
         )
         results = parallel(calls())
         try:
-            while (found := next(results, None)) is not None:
-                number, blob = found
+            while (result := next(results, None)) is not None:
+                number, blob = result
                 yield number, _cloudpickle().loads(blob)
                 parallel.timeout = _or_none(seconds())
         finally:
@@ -168,8 +167,8 @@ def _or_none(seconds: float) -> float | None:
 
 
 def _reason(error: Exception) -> str:
-    told = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
-    last = told[1] if told else " ".join(str(error).split()) or type(error).__name__
+    match = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
+    last = match[1] if match else " ".join(str(error).split()) or type(error).__name__
     return f"the process that ran it died {RETRIES + 1} times, the last time with {last}"
 
 
@@ -177,7 +176,7 @@ def _reason(error: Exception) -> str:
 
 
 def _call(work: bytes, task: bytes, number: int, parent: int) -> tuple[int, bytes]:
-    _settle(parent)
+    _prepare_worker(parent)
     try:
         function, argument = _loaded(work), _cloudpickle().loads(task)
     except Exception as error:  # noqa: BLE001 (whatever it is, the task cannot be run here)
@@ -194,15 +193,15 @@ def _loaded(work: bytes) -> Callable[[Any], Any]:
 
 
 @lru_cache(maxsize=1)
-def _settle(parent: int) -> None:
+def _prepare_worker(parent: int) -> None:
     """Leave Ctrl-C to the process that shows the progress, and end with it, however it ends."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() == parent:  # a process of joblib; those of Ray are Ray's to end
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+        threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(LOOK)
     os._exit(1)

@@ -19,7 +19,6 @@ class Progress(Shown):
     def __init__(self, verbose: int, n_trials: int, timeout: float | None) -> None:
         self._n_trials, self._timeout = n_trials, timeout
         self._start = time.monotonic()
-        self._n_jobs = 1
         self._n_done = self._n_new = 0
         self._best: TrialRecord | None = None
         self._begun = False
@@ -35,9 +34,9 @@ class Progress(Shown):
             )
             self._task = self._bar.add_task("trials", total=n_trials, best="", left="")
 
-    def begin(self, n_jobs: int) -> None:
-        """From here on trials are new; so many run side by side."""
-        self._start, self._n_jobs, self._begun = time.monotonic(), n_jobs, True
+    def begin(self) -> None:
+        """From here on trials are new: the time left is estimated from them alone."""
+        self._start, self._begun = time.monotonic(), True
 
     def add(self, record: TrialRecord) -> None:
         """Count a finished trial."""

@@ -1,8 +1,8 @@
 """When a trial is not worth going on with: judged by those before it, after every epoch and after every fold.
 
-A trial gets its bars when it is asked for, made of the trials before it. So what a trial comes to depends on its
-parameters and its bars alone, not on where it runs or what runs beside it. Optuna's own pruners read the storage while
-the trial runs, and the most fitting of them, Wilcoxon's test over the folds, can tell nothing from four folds.
+A trial gets its thresholds when it is asked for, made of the trials before it. So what a trial comes to depends on its
+parameters and its thresholds alone, not on where it runs or what runs beside it. Optuna's own pruners read the storage
+while the trial runs, and the most fitting of them, Wilcoxon's test over the folds, can tell nothing from four folds.
 
 After a fold, a trial is compared with the best so far on the same folds. Differences of two trials vary from fold to
 fold, less than the losses themselves, and that variation is measured on the trials that ran to their end. A trial is
@@ -38,7 +38,7 @@ PATIENT_SHARE: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class Thresholds:
     """What a trial has to stay below; nothing where it is not to be pruned."""
 
     curves: tuple[tuple[tuple[int, float], ...], ...] = ()
@@ -49,9 +49,9 @@ class Bars:
     """How much the difference of a trial to the best varies from fold to fold: a standard deviation."""
 
     @classmethod
-    def of(cls, curves: Sequence[Mapping[int, float]], fold_losses: Sequence[Sequence[float]]) -> Bars:
-        """Return the bars that earlier trials set by their curves and by their losses in each fold."""
-        told = [tuple(sorted(curve.items())) for curve in curves if curve]
+    def of(cls, curves: Sequence[Mapping[int, float]], fold_losses: Sequence[Sequence[float]]) -> Thresholds:
+        """Return the thresholds that earlier trials set by their curves and by their losses in each fold."""
+        known = [tuple(sorted(curve.items())) for curve in curves if curve]
         n_folds = max(map(len, fold_losses), default=0)
         whole = [tuple(losses) for losses in fold_losses if len(losses) == n_folds]
         best: tuple[float, ...] = ()
@@ -63,7 +63,7 @@ class Bars:
                 for losses in whole
                 if losses is not best
             )
-        return cls(tuple(told) if len(told) >= ENOUGH_TRIALS else (), best, spread)
+        return cls(tuple(known) if len(known) >= ENOUGH_TRIALS else (), best, spread)
 
     def rules_out_fold(self, losses: Sequence[float]) -> bool:
         """Whether a trial with these losses in its first folds is to end.
@@ -78,33 +78,33 @@ class Bars:
 
 
 @dataclass(slots=True)
-class EpochBar:
+class EpochThreshold:
     """The bar of each epoch in turn; epochs are asked for in their order."""
 
-    bars: Bars
+    thresholds: Thresholds
     _next: list[int] = field(default_factory=list)
     _best: list[float] = field(default_factory=list)
 
     def rules_out(self, epoch: int, max_epochs: int, loss: float) -> bool:
         """Whether a trial whose lowest validation loss up to this epoch is `loss` is to end."""
-        if not self.bars.curves:
+        if not self.thresholds.curves:
             return False
         if not self._next:
-            self._next = [0] * len(self.bars.curves)
-            self._best = [float("inf")] * len(self.bars.curves)
-        for i, curve in enumerate(self.bars.curves):
+            self._next = [0] * len(self.thresholds.curves)
+            self._best = [float("inf")] * len(self.thresholds.curves)
+        for i, curve in enumerate(self.thresholds.curves):
             while self._next[i] < len(curve) and curve[self._next[i]][0] <= epoch:
                 self._best[i] = curve[self._next[i]][1]
                 self._next[i] += 1
         if epoch < PATIENT_SHARE * max_epochs:
             return False
-        return loss > _bar(self._best)
+        return loss > _threshold(self._best)
 
 
-def _bar(losses: Sequence[float]) -> float:
+def _threshold(losses: Sequence[float]) -> float:
     """Return the highest loss to go on with, given those of the others at the same point.
 
-    >>> _bar([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), _bar([1.0, 1.0, 1.0])
+    >>> _threshold([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), _threshold([1.0, 1.0, 1.0])
     (4.0, 1.3)
     """
     at_least = sorted(losses)[math.ceil(SHARE_BETTER * len(losses)) - 1]

@@ -88,7 +88,7 @@ def connect(address: str) -> int:
     ray = ray_package()
     before = signal.getsignal(signal.SIGTERM)
     try:
-        _knock(address)
+        _check_reachable(address)
         ray.init(address=address, log_to_driver=False)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray has set its own
@@ -110,7 +110,7 @@ def processors() -> int:
     return max(1, int(ray_package().cluster_resources().get("CPU", 1)))
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Raise an error if nobody answers at an address like ``10.0.0.1:6379``."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():

@@ -10,11 +10,11 @@ from typing import Final, TypeAlias
 
 from dln.network._signals import sigterm_after_cleanup
 from dln.tune._context import Context, Space
-from dln.tune._facts import told
-from dln.tune._optuna import Answer, Question, ask
+from dln.tune._facts import plain_values
+from dln.tune._optuna import Evaluation, Suggestion, ask
 from dln.tune._pool import Lost, Pool
 from dln.tune._progress import Progress
-from dln.tune._prune import Bars
+from dln.tune._prune import Thresholds
 from dln.tune._storage import Storage
 from dln.tune._study import TrialRecord
 from dln.tune._trial import Outcome, OutOfTimeError, Task
@@ -35,7 +35,7 @@ class Run:
         space: Space,
         context: Context,
         storage: Storage,
-        answers: list[Answer],
+        evaluations: list[Evaluation],
         *,
         seed: int,
         prune: bool,
@@ -44,7 +44,7 @@ class Run:
     ) -> None:
         self._space, self._context, self._storage, self._seed, self._prune = space, context, storage, seed, prune
         self._progress, self._callbacks = progress, callbacks or ()
-        self.answers = answers
+        self.evaluations = evaluations
         self._stop = False
 
     def up_to(self, n_trials: int, timeout: float | None, open_pool: Callable[[Callable[[], float]], Workers]) -> bool:
@@ -52,9 +52,9 @@ class Run:
 
         The pool is opened with a function that tells the seconds that are left.
         """
-        for answer in self.answers:
-            self._progress.add(TrialRecord.of(answer))
-        done = {answer.question.number for answer in self.answers}
+        for evaluation in self.evaluations:
+            self._progress.add(TrialRecord.of(evaluation))
+        done = {evaluation.suggestion.number for evaluation in self.evaluations}
         missing = [number for number in range(n_trials) if number not in done]
         if not missing:
             return False
@@ -62,13 +62,13 @@ class Run:
 
         def seconds_left() -> float:
             # The first trial is waited for, however long it takes: a search without a result is of no use.
-            return end - time.monotonic() if self.answers else math.inf
+            return end - time.monotonic() if self.evaluations else math.inf
 
         pool: Workers | None = None
         with sigterm_after_cleanup():
             try:
                 pool = open_pool(seconds_left)
-                self._progress.begin(pool.n_jobs)
+                self._progress.begin()
                 size = max(ROUND, pool.n_jobs)
                 for first in range(0, n_trials, size):
                     self._round(pool, [n for n in missing if first <= n < first + size], first, seconds_left)
@@ -86,41 +86,43 @@ class Run:
     def _round(self, pool: Workers, numbers: list[int], first: int, seconds_left: Callable[[], float]) -> None:
         """Run trials that learn from all before the first of their round."""
         known = sorted(
-            (answer for answer in self.answers if answer.question.number < first),
-            key=lambda answer: answer.question.number,
+            (evaluation for evaluation in self.evaluations if evaluation.suggestion.number < first),
+            key=lambda evaluation: evaluation.suggestion.number,
         )
-        bars = Bars()
+        thresholds = Thresholds()
         if self._prune:
-            outcomes = [answer.outcome for answer in known if answer.outcome.state != "failed"]
-            bars = Bars.of([outcome.curve for outcome in outcomes], [outcome.losses for outcome in outcomes])
-        tasks, questions = [], {}
+            outcomes = [evaluation.outcome for evaluation in known if evaluation.outcome.state != "failed"]
+            thresholds = Thresholds.of(
+                [outcome.curve for outcome in outcomes], [outcome.losses for outcome in outcomes]
+            )
+        tasks, suggestions = [], {}
         for number in numbers:
-            question = questions[number] = ask(self._space, self._context, known, number=number, seed=self._seed)
-            if (twin := _twin(question, known)) is None:
-                tasks.append(Task(number, question.params, bars))
+            suggestion = suggestions[number] = ask(self._space, self._context, known, number=number, seed=self._seed)
+            if (twin := _twin(suggestion, known)) is None:
+                tasks.append(Task(number, suggestion.params, thresholds))
             else:
-                self._end(Answer(question, twin))
+                self._end(Evaluation(suggestion, twin))
         with closing(pool.run(tasks, seconds_left)) as ended:
             for task, outcome in ended:
-                found = Outcome("failed", error=outcome.reason) if isinstance(outcome, Lost) else outcome
-                self._end(Answer(questions[task.number], found))
+                ended_as = Outcome("failed", error=outcome.reason) if isinstance(outcome, Lost) else outcome
+                self._end(Evaluation(suggestions[task.number], ended_as))
                 if self._stop or seconds_left() <= 0:
                     return
 
-    def _end(self, answer: Answer) -> None:
-        self._storage.keep(answer)
-        self.answers.append(answer)
-        record = TrialRecord.of(answer)
+    def _end(self, evaluation: Evaluation) -> None:
+        self._storage.keep(evaluation)
+        self.evaluations.append(evaluation)
+        record = TrialRecord.of(evaluation)
         self._progress.add(record)
         if any([callback(record) is True for callback in self._callbacks]):  # noqa: C419 (all are called)
             self._stop = True
 
 
-def _twin(question: Question, known: Sequence[Answer]) -> Outcome | None:
+def _twin(suggestion: Suggestion, known: Sequence[Evaluation]) -> Outcome | None:
     """Return the outcome of an earlier trial with the same parameters: it would be the same again."""
-    asked = told(question.params)
-    for answer in known:
-        if answer.outcome.state != "failed" and told(answer.question.params) == asked:
-            outcome = answer.outcome
+    asked = plain_values(suggestion.params)
+    for evaluation in known:
+        if evaluation.outcome.state != "failed" and plain_values(evaluation.suggestion.params) == asked:
+            outcome = evaluation.outcome
             return Outcome(outcome.state, outcome.losses, outcome.curve, 0.0, outcome.fit_seconds, outcome.error)
     return None

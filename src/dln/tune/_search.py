@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from dln._atomic import AnyPath
+from dln._closest import closest
 from dln._errors import FitInterruptedWarning
+from dln._regressor import draw_seed
 from dln.tune import _data as data
 from dln.tune._context import Space
 from dln.tune._facts import parameters
@@ -143,17 +143,17 @@ def search(
             "round": ROUND,
             "random_state": seed,
         }
-        answers = kept.begin(facts, space, context)
+        evaluations = kept.begin(facts, space, context)
         with Progress(verbose, n_trials, timeout) as progress:
-            run = Run(space, context, kept, answers, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
+            run = Run(space, context, kept, evaluations, seed=seed, prune=prune, progress=progress, callbacks=callbacks)
             interrupted = run.up_to(n_trials, timeout, lambda seconds_left: _open_pool(job, n_jobs, ray, seconds_left))
     if interrupted:
-        if not any(answer.outcome.state == "complete" for answer in run.answers):
+        if not any(evaluation.outcome.state == "complete" for evaluation in run.evaluations):
             raise KeyboardInterrupt
         more = "" if storage is None else ". The same search goes on from its storage"
-        message = f"the search was interrupted after {len(run.answers)} of {n_trials} trials{more}"
+        message = f"the search was interrupted after {len(run.evaluations)} of {n_trials} trials{more}"
         warnings.warn(message, FitInterruptedWarning, stacklevel=2)
-    return Study(seeded, X, y, run.answers, folds=n_folds, seed=seed)
+    return Study(seeded, X, y, run.evaluations, folds=n_folds, seed=seed)
 
 
 def _open_pool(job: Job, n_jobs: int | None, ray: str | None, seconds_left: Callable[[], float]) -> Workers:
@@ -173,7 +173,7 @@ def _seed(random_state: Any, kept: int | None) -> int:
         return seed
     if random_state is None and kept is not None:
         return kept
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return draw_seed(random_state)
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
@@ -202,7 +202,7 @@ def _check_space(estimator: Any, params: Mapping[str, Any]) -> None:
     known = estimator.get_params(deep=True)
     for name in params:
         if name.split("__")[0] not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(map(repr, sorted(known)))}"
+            meant = closest(name, known)
+            hint = f"it has {', '.join(map(repr, sorted(known)))}" if meant is None else f"did you mean {meant!r}?"
             message = f"the space sets {name!r}, which {type(estimator).__name__} does not have; {hint}"
             raise ValueError(message)

@@ -14,6 +14,19 @@ def default_space(trial: Any, context: Context) -> dict[str, Any]:
     """Return parameters for the page of rules: what proposes candidates, and how long the search goes on.
 
     Its size (`max_conditions`, `max_rule_length`, `max_rules`) is left alone: it says how much a person wants to read.
+
+    Parameters
+    ----------
+    trial : optuna.Trial
+        Suggests the values.
+    context : Context
+        What is known of the table.
+
+    Returns
+    -------
+    dict
+        Parameters to set.
+
     """
     del context
     parameters: dict[str, Any] = {

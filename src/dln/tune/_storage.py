@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dln._atomic import AnyPath
 from dln.tune._context import Context, Space
-from dln.tune._optuna import Answer, frozen, optuna, thawed
+from dln.tune._optuna import Evaluation, frozen, optuna, thawed
 
 #: Seconds after which a lock is that of a process that was killed: to write a line takes none.
 GRACE: Final = 3
@@ -44,7 +44,7 @@ class Storage:
         facts = self._facts()
         return None if facts is None else int(facts["random_state"])
 
-    def begin(self, facts: Mapping[str, Any], space: Space, context: Context) -> list[Answer]:
+    def begin(self, facts: Mapping[str, Any], space: Space, context: Context) -> list[Evaluation]:
         """Return the trials of this search that are finished; refuse the storage of another."""
         if self._study is None:
             return []
@@ -53,31 +53,31 @@ class Storage:
             self._study.set_user_attr(_FACTS, json.dumps(facts))
             return []
         _check_same(self._path, old, facts)
-        answers: dict[int, Answer] = {}
+        evaluations: dict[int, Evaluation] = {}
         try:
             for trial in self._study.get_trials(deepcopy=False):
-                answer = thawed(space, context, trial)
-                answers.setdefault(answer.question.number, answer)
+                evaluation = thawed(space, context, trial)
+                evaluations.setdefault(evaluation.suggestion.number, evaluation)
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(self._path, f"a trial in it makes no sense: {error}") from error
-        return list(answers.values())
+        return list(evaluations.values())
 
-    def keep(self, answer: Answer) -> None:
+    def keep(self, evaluation: Evaluation) -> None:
         """Write a finished trial."""
         if self._study is not None:
-            self._study.add_trial(frozen(answer))
+            self._study.add_trial(frozen(evaluation))
 
     def _facts(self) -> dict[str, Any] | None:
         """Return what is known of the search that is kept here; None if none has begun."""
         if self._study is None:
             return None
-        told = self._study.user_attrs.get(_FACTS)
-        if told is None:
+        kept = self._study.user_attrs.get(_FACTS)
+        if kept is None:
             if self._study.get_trials(deepcopy=False):
                 raise _damaged(self._path, "it has trials but does not say of what")
             return None
         try:
-            facts: dict[str, Any] = json.loads(told)
+            facts: dict[str, Any] = json.loads(kept)
             int(facts["random_state"])
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(self._path, "what it says of its search makes no sense") from error

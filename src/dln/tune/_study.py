@@ -8,14 +8,35 @@ from typing import Any
 
 from sklearn.base import clone
 
-from dln.tune._optuna import Answer
+from dln.tune._optuna import Evaluation
 from dln.tune._storage import StudyError
 from dln.tune._trial import State
 
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """A finished trial: its number, parameters, and the cross-validated mean squared error if it ran to the end."""
+    """A finished trial.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 0, the estimator as it was given.
+    state : {"complete", "pruned", "failed"}
+        How it ended.
+    value : float or None
+        The cross-validated mean squared error, where the trial ran to its end.
+    params : dict
+        Parameters that were set.
+    seconds : float
+        What it took.
+    fold_values : tuple of float
+        The mean squared error of each fold that was run.
+    fit_seconds : float
+        What the fit of one fold took, on average.
+    error : str
+        What went wrong, where the trial failed.
+
+    """
 
     number: int
     state: State
@@ -23,21 +44,18 @@ class TrialRecord:
     params: Mapping[str, Any]
     seconds: float
     fold_values: tuple[float, ...]
-    """The mean squared error of each fold that was run."""
     fit_seconds: float
-    """Of one fold, on average."""
     error: str
-    """What went wrong, where the trial failed."""
 
     @classmethod
-    def of(cls, answer: Answer) -> TrialRecord:
+    def of(cls, evaluation: Evaluation) -> TrialRecord:
         """Return the record of a trial."""
-        outcome = answer.outcome
+        outcome = evaluation.outcome
         return cls(
-            answer.question.number,
+            evaluation.suggestion.number,
             outcome.state,
             outcome.value,
-            answer.question.params,
+            evaluation.suggestion.params,
             outcome.seconds,
             outcome.losses,
             outcome.fit_seconds,
@@ -46,12 +64,14 @@ class TrialRecord:
 
 
 class Study:
-    """The trials of a search, and the best of them.
+    """The trials of a search, and the best of them: what `search` returns.
 
     Attributes
     ----------
     trials : list of TrialRecord
-        In the order of their numbers: number, state ("complete", "pruned", "failed"), value, params, seconds.
+        In the order of their numbers.
+    best_trial : TrialRecord
+        The one with the smallest mean squared error.
     folds : int
         Folds of the cross-validation.
     seconds : float
@@ -61,8 +81,12 @@ class Study:
 
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, answers: Sequence[Answer], *, folds: int, seed: int) -> None:
-        self.trials = [TrialRecord.of(answer) for answer in sorted(answers, key=lambda a: a.question.number)]
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, evaluations: Sequence[Evaluation], *, folds: int, seed: int
+    ) -> None:
+        self.trials = [
+            TrialRecord.of(evaluation) for evaluation in sorted(evaluations, key=lambda a: a.suggestion.number)
+        ]
         self.folds, self.seed = folds, seed
         self.seconds = sum(trial.seconds for trial in self.trials)
         self._estimator, self._X, self._y = estimator, X, y
@@ -103,7 +127,13 @@ class Study:
         return self._model
 
     def best_estimator(self) -> Any:
-        """Return a copy of the estimator with the best parameters, not fitted."""
+        """Return a copy of the estimator with the best parameters, not fitted.
+
+        Returns
+        -------
+        regressor
+
+        """
         return clone(self._estimator).set_params(**self.best_trial.params)
 
     def forget_data(self) -> None:

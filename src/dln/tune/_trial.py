@@ -17,7 +17,7 @@ from dln._paper import PaperDLNRegressor
 from dln._regressor import CircuitRegressor
 from dln.network._loop import Epoch
 from dln.tune._folds import Folds, Part
-from dln.tune._prune import Bars, EpochBar
+from dln.tune._prune import EpochThreshold, Thresholds
 
 State: TypeAlias = Literal["complete", "pruned", "failed"]
 
@@ -36,7 +36,7 @@ class Task:
 
     number: int
     params: Mapping[str, Any]
-    bars: Bars
+    thresholds: Thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) 
 
     try:
         for k in range(len(job.folds)):
-            watch = _Watch(task.bars, curve if k == 0 else None, is_over)
+            watch = _Watch(task.thresholds, curve if k == 0 else None, is_over)
             began = time.perf_counter()
             model, part = job.folds.last_step(job.estimator, dict(task.params), k)
             _fit(model, part, watch)
@@ -88,7 +88,7 @@ def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) 
             losses.append(_loss(model, part))
             if is_over() and k + 1 < len(job.folds):
                 raise OutOfTimeError  # noqa: TRY301 (a fit may raise it too)
-            if k + 1 < len(job.folds) and task.bars.rules_out_fold(losses):
+            if k + 1 < len(job.folds) and task.thresholds.rules_out_fold(losses):
                 return outcome("pruned")
     except _PrunedError:
         return outcome("pruned")
@@ -136,8 +136,8 @@ def dln_parts(estimator: Any) -> list[CircuitRegressor]:
 class _Watch:
     """Sees every epoch of a fit: writes its curve down, and ends it when it is ruled out or the time is over."""
 
-    def __init__(self, bars: Bars, curve: dict[int, float] | None, is_over: Callable[[], bool]) -> None:
-        self._bar, self._curve, self._is_over = EpochBar(bars), curve, is_over
+    def __init__(self, thresholds: Thresholds, curve: dict[int, float] | None, is_over: Callable[[], bool]) -> None:
+        self._threshold, self._curve, self._is_over = EpochThreshold(thresholds), curve, is_over
 
     def of(self, model: CircuitRegressor) -> Callable[[Epoch], None]:
         """Return the callback for a model."""
@@ -154,7 +154,7 @@ class _Watch:
             best = min(self._curve.values(), default=math.inf)
             if loss < best:
                 self._curve[epoch.epoch] = best = loss
-            if self._bar.rules_out(epoch.epoch, max_epochs, best):
+            if self._threshold.rules_out(epoch.epoch, max_epochs, best):
                 raise _PrunedError
 
         return after_epoch

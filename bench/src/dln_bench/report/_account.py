@@ -108,17 +108,7 @@ def missing(comparison: Comparison, results: Sequence[Result]) -> list[str]:
                         lacking[dataset].append(seed)
             if lacking:
                 said.append(_lacking(title(model), comparison, lacking))
-    begun = [model for model in ABLATIONS if model in have]
-    if begun:
-        absent = [title(model) for model in ABLATIONS if model not in have]
-        if absent:
-            said.append(f"No results of these ablations: {', '.join(absent)}.")
-        for model in begun:
-            datasets = {one.dataset for one in results if one.model == model}
-            if gone := [name for name in DATASETS if name not in datasets]:
-                said.append(f"{title(model)}: no result on {', '.join(gone)}.")
-    else:
-        said.append("No results of the ablations.")
+    said += _missing_ablations(results, have)
     strange = [model for model in in_order(have) if model not in TITLES]
     if strange:
         said.append(f"Models that this version does not know, shown under their own names: {', '.join(strange)}.")
@@ -126,6 +116,19 @@ def missing(comparison: Comparison, results: Sequence[Result]) -> list[str]:
     if unknown:
         said.append(f"Datasets that are not the paper's, shown but in no mean: {', '.join(unknown)}.")
     return said
+
+
+def _missing_ablations(results: Sequence[Result], have: set[str]) -> list[str]:
+    begun = [model for model in ABLATIONS if model in have]
+    if not begun:
+        return ["No results of the ablations."]
+    absent = [title(model) for model in ABLATIONS if model not in have]
+    sentences = [f"No results of these ablations: {', '.join(absent)}."] if absent else []
+    for model in begun:
+        datasets = {one.dataset for one in results if one.model == model}
+        if gone := [name for name in DATASETS if name not in datasets]:
+            sentences.append(f"{title(model)}: no result on {', '.join(gone)}.")
+    return sentences
 
 
 def _lacking(name: str, comparison: Comparison, lacking: dict[str, list[int]]) -> str:

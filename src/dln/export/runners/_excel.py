@@ -55,7 +55,7 @@ try:
     document.enableAutomaticCalculation(False)
     sheet = document.Sheets.getByName("Input")
     inputs = [sheet.getCellRangeByName(cell) for cell in cells]
-    found = []
+    predictions = []
     for i in range(n_rows):
         for cell, column in zip(inputs, columns):
             value = column[i]
@@ -68,8 +68,8 @@ try:
             else:
                 cell.setValue(value)
         document.calculate()
-        found.append(float(sheet.getCellRangeByName(result).getValue()).hex())
-    json.dump(found, sys.stdout)
+        predictions.append(float(sheet.getCellRangeByName(result).getValue()).hex())
+    json.dump(predictions, sys.stdout)
     document.close(True)
     desktop.terminate()
 finally:
@@ -110,16 +110,16 @@ def bridge() -> tuple[str, str] | None:
 
 def run_libreoffice(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     """Return the predictions of a workbook in LibreOffice."""
-    found = bridge()
-    if found is None:
+    libreoffice = bridge()
+    if libreoffice is None:
         message = "LibreOffice with python3-uno"
         raise EngineMissing(message)
     columns, n_rows = _typed(form, values)
-    cells = [input_cell(place).replace("$", "") for place in range(len(form.used))]
+    cells = [input_cell(position).replace("$", "") for position in range(len(form.used))]
     with tempfile.TemporaryDirectory(prefix="dln-") as folder:
         profile = str(Path(folder) / "profile")
-        task = [found[0], str(path.resolve()), profile, cells, PREDICTION_CELL.replace("$", ""), columns, n_rows]
-        written = run([found[1], "-c", _BRIDGE], f"LibreOffice on {path.name}", json.dumps(task).encode())
+        task = [libreoffice[0], str(path.resolve()), profile, cells, PREDICTION_CELL.replace("$", ""), columns, n_rows]
+        written = run([libreoffice[1], "-c", _BRIDGE], f"LibreOffice on {path.name}", json.dumps(task).encode())
     return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
 
 
@@ -133,18 +133,18 @@ def run_formulas(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it shows a progress bar
             model: Any = formulas.ExcelModel().loads(str(path)).finish()
-        cells = [start + input_cell(place).replace("$", "") for place in range(len(form.used))]
+        cells = [start + input_cell(position).replace("$", "") for position in range(len(form.used))]
         result = start + PREDICTION_CELL.replace("$", "")
-        found = []
+        predictions = []
         for i in range(n_rows):
             # A cell that is left out is blank.
             row = {cell: column[i] for cell, column in zip(cells, columns, strict=True)}
             inputs = {cell: value for cell, value in row.items() if value is not None}
-            found.append(float(model.calculate(inputs=inputs, outputs=[result])[result].value[0, 0]))
+            predictions.append(float(model.calculate(inputs=inputs, outputs=[result])[result].value[0, 0]))
     except Exception as error:  # whatever it raises: the workbook could not be calculated
         message = f"formulas on {path.name} failed: {error!r}"
         raise VerificationError(message) from error
-    return np.array(found, dtype=np.float64)
+    return np.array(predictions, dtype=np.float64)
 
 
 def _typed(form: Form, values: Sequence[Values]) -> tuple[list[list[Value]], int]:

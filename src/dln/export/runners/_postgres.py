@@ -77,8 +77,8 @@ class Server:
             f"COPY {table} FROM STDIN (FORMAT csv);\n{lines}\n\\.\n"
             f"COPY (SELECT prediction FROM ({statement}) AS answers ORDER BY {identifier(row)}) TO STDOUT;\n"
         )
-        said = self._psql(script)
-        return np.array([float(line) for line in said.stdout.split()], dtype=np.float64)
+        done = self._psql(script)
+        return np.array([float(line) for line in done.stdout.split()], dtype=np.float64)
 
     def _psql(self, script: str, *, check: bool = True) -> subprocess.CompletedProcess[bytes]:
         command = [self.programs["psql"], "-X", "-q", "-h", self.folder.name, "-U", "dln", "-d", "postgres"]
@@ -102,12 +102,12 @@ class Server:
 
 def programs() -> dict[str, str]:
     """Return where PostgreSQL's programs are; Debian keeps them off the path."""
-    places = [os.environ.get("PATH", ""), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True))]
-    found = {name: shutil.which(name, path=os.pathsep.join(places)) for name in ("initdb", "postgres", "psql")}
-    if None in found.values():
+    folders = [os.environ.get("PATH", ""), *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True))]
+    programs = {name: shutil.which(name, path=os.pathsep.join(folders)) for name in ("initdb", "postgres", "psql")}
+    if None in programs.values():
         message = "PostgreSQL (initdb, postgres and psql)"
         raise EngineMissing(message)
-    return {name: str(path) for name, path in found.items()}
+    return {name: str(path) for name, path in programs.items()}
 
 
 def _cell(value: Value) -> str:

@@ -70,9 +70,9 @@ def run_sqlite(path: Path, form: Form, values: Sequence[Values]) -> Floats:
         marks = ", ".join("?" * len(names))
         connection.executemany(f"INSERT INTO {table_name(path)} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
         cursor = connection.execute(statement_of(path))
-        found = [description[0] for description in cursor.description]
+        headings = [description[0] for description in cursor.description]
         rows = sorted(cursor.fetchall(), key=lambda row: row[0])
-        return _predictions(found, rows)
+        return _predictions(headings, rows)
     except sqlite3.Error as error:
         message = f"SQLite on {path.name} failed: {error}"
         raise VerificationError(message) from error
@@ -96,8 +96,8 @@ def run_duckdb(path: Path, form: Form, values: Sequence[Values]) -> Floats:
         lists = ", ".join(f"unnest(?::{kind}[])" for kind in types)
         connection.execute(f"INSERT INTO {table_name(path)} SELECT {lists}", columns)
         cursor = connection.execute(statement_of(path))
-        found = [description[0] for description in cursor.description]
-        return _predictions(found, sorted(cursor.fetchall(), key=lambda row: row[0]))
+        headings = [description[0] for description in cursor.description]
+        return _predictions(headings, sorted(cursor.fetchall(), key=lambda row: row[0]))
     except duckdb.Error as error:
         message = f"DuckDB on {path.name} failed: {error}"
         raise VerificationError(message) from error
@@ -110,7 +110,7 @@ def statement_of(path: Path) -> str:
     return path.read_bytes().decode().strip().removesuffix(";")
 
 
-def _predictions(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
+def _predictions(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     """Return the column of predictions; more columns than the table's and it would be wrong too."""
-    place = len(names) - 1 - list(reversed(names)).index("prediction")
-    return np.array([float(row[place]) for row in rows], dtype=np.float64)
+    position = len(headings) - 1 - list(reversed(headings)).index("prediction")
+    return np.array([float(row[position]) for row in rows], dtype=np.float64)

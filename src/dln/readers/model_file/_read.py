@@ -34,6 +34,7 @@ from dln.readers.model_file._schema import (
     SavedModel,
     Scalar,
     SmallerPart,
+    TrainingPart,
 )
 from dln.readers.model_file._write import canonical_json
 
@@ -201,22 +202,26 @@ def _check_rest(part: ModelPart) -> None:
     lengths = {len(values) for values in part.history.values()}
     if len(lengths) > 1:
         _fail(f"all lists must be equally long, got {sorted(lengths)}", "history")
-    if not part.training.target_min <= part.training.target_max:
-        _fail("target_min must not be above target_max", "training")
-    if part.training.distinct_rows > part.training.rows:
-        _fail("distinct_rows must not be above rows", "training")
-    numbers = {column.name for column in part.columns if column.categories is None}
-    for name, (low, high) in part.training.ranges.items():
-        if name not in numbers or not low <= high:
-            _fail(
-                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
-            )
+    _check_training(part.training, {column.name for column in part.columns if column.categories is None})
     bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
     for k, name in enumerate(part.dates):
         if name not in bases or name in part.dates[:k]:
             _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
     if part.support is not None and len(part.support) != len(part.rules):
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
+
+
+def _check_training(part: TrainingPart, numbers: set[str]) -> None:
+    """Check what a model remembers of the table that it learned from, given the names of the number columns."""
+    if not part.target_min <= part.target_max:
+        _fail("target_min must not be above target_max", "training")
+    if part.distinct_rows > part.rows:
+        _fail("distinct_rows must not be above rows", "training")
+    for name, (low, high) in part.ranges.items():
+        if name not in numbers or not low <= high:
+            _fail(
+                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
+            )
 
 
 def _intervals(part: IntervalsPart | None) -> Intervals | None:

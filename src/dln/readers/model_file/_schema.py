@@ -53,7 +53,7 @@ class AbovePart(_Part, frozen=True, tag_field="test", tag="above"):
 
 
 class InPart(_Part, frozen=True, tag_field="test", tag="in"):
-    """1 where the column's value is one of the categories whose places are listed; 0 where missing or unknown."""
+    """1 where the column's value is one of the categories whose codes are listed; 0 where missing or unknown."""
 
     column: Index
     codes: Annotated[list[Index], Meta(min_length=1)]
@@ -139,7 +139,7 @@ class ModelPart(_Part, frozen=True):
     literals: list[AbovePart | InPart | MissingPart]
     columns: Annotated[list[ColumnPart], Meta(min_length=1)]
     named: bool
-    """Whether the columns' names are the user's; otherwise columns are known by their place alone."""
+    """Whether the columns' names are the user's; otherwise columns are known by their position alone."""
     parameters: dict[str, Scalar | list[Scalar]]
     n_iter: Index
     history: dict[str, list[Scalar]]

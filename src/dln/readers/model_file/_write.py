@@ -139,7 +139,7 @@ def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:
 
 
 def _number(value: Any) -> Any:
-    """Return a number of the history; JSON has none for NaN and infinity, so these are told by name."""
+    """Return a number of the history; JSON has none for NaN and infinity, so these are written by name."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

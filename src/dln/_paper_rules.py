@@ -1,0 +1,144 @@
+"""Which of a network's rules stay in the model, and with what weights: after training, and for each smaller size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._circuit import Circuit, Rule, Values, on_grid
+from dln.circuit._conditions import count_conditions
+from dln.learning._imitate import Imitation
+from dln.learning._losses import Loss
+from dln.learning._subsets import best_subsets
+from dln.learning._task import PENALTY
+from dln.learning._weights import cross_validated_penalty, solve_weights
+from dln.network._discretize import Target
+from dln.readers._frontier import Point
+from dln.readers._rules import rule_support
+
+#: Numbers of rules of which the best subsets are kept.
+SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
+#: Numbers of rules that are tried for `rule_tolerance`: on few rows one or two may look good by luck.
+TRIED_SIZES: Final = (3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleValues:
+    """The rules' values on some rows, ``(n_rules, n)``, the standardised target there, and the rows' weights."""
+
+    fires: npt.NDArray[np.bool_]
+    target: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64]
+    index: npt.NDArray[np.intp] | None = None
+    """Which of the training rows these are, if they are some of them."""
+
+    @classmethod
+    def of(
+        cls,
+        circuit: Circuit,
+        values: Sequence[Values],
+        target: npt.NDArray[np.float64],
+        weight: npt.NDArray[np.float64],
+    ) -> RuleValues:
+        """Return the values of a circuit's rules on the rows of a table."""
+        fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(target))
+        return cls(fires, target, weight)
+
+    def at(self, index: npt.NDArray[np.intp]) -> RuleValues:
+        """Return some of the rows."""
+        return RuleValues(self.fires[:, index], self.target[index], self.weight[index], index)
+
+    def without(self, others: RuleValues) -> RuleValues:
+        """Return the rows that are not among the others."""
+        if others.index is None:
+            return self
+        return self.at(np.setdiff1d(np.arange(len(self.target)), others.index))
+
+    def of_rules(self, kept: Sequence[int], target: npt.NDArray[np.float64]) -> RuleValues:
+        """Return the values of some of the rules, with another target."""
+        return replace(self, fires=self.fires[kept], target=target)
+
+    def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
+        """Return the mean squared error of a sum of the rules."""
+        return float(np.average((self.target - intercept - weights @ self.fires) ** 2, weights=self.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChoice:
+    """How rules are chosen: `PaperDLNRegressor` has the parameters."""
+
+    loss: Loss
+    max_rules: int | None
+    rule_tolerance: float
+
+    def refit(self, circuit: Circuit, training: RuleValues, held_out: RuleValues | None, target: Target) -> Circuit:
+        """Return the circuit with weights solved for on all training rows, and no more rules than are wanted.
+
+        Rules are chosen to imitate the predictions of all of them, and their weights too, where these are means; for
+        medians and quantiles, which have no least squares, weights are solved for by the target.
+        """
+        intercept, weights = self._solved(training)
+        kept = list(range(len(training.fires)))
+        most = len(kept) if self.max_rules is None else self.max_rules
+        is_mean = self.loss.name == "squared_error"
+        if self.rule_tolerance == 0 or not is_mean:
+            held_out = None
+        if kept and (held_out is not None or most < len(kept)):
+            predictions = intercept + weights @ training.fires
+            imitation = Imitation(training.fires, predictions, training.weight)
+            if held_out is not None:
+                most = self._fewest(imitation, training.without(held_out), held_out, most)
+            kept = imitation.rules(most)
+            intercept, weights = self._solved(training.of_rules(kept, predictions if is_mean else training.target))
+        return _reweighted(
+            circuit,
+            kept,
+            target.mean + target.spread * intercept,
+            [target.spread * weight for weight in weights.tolist()],
+        )
+
+    def _fewest(self, imitation: Imitation, training: RuleValues, held_out: RuleValues, most: int) -> int:
+        """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
+        intercept, weights = self._solved(training)
+        predictions = intercept + weights @ training.fires
+        tolerated = (1.0 + self.rule_tolerance) * held_out.error(intercept, weights)
+        for size in (size for size in TRIED_SIZES if size < min(most, len(training.fires))):
+            kept = imitation.rules(size)
+            intercept, weights = self._solved(training.of_rules(kept, predictions))
+            if held_out.of_rules(kept, held_out.target).error(intercept, weights) <= tolerated:
+                return size
+        return most
+
+    def _solved(self, rows: RuleValues) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the rules' weights, with a penalty chosen on folds."""
+        penalty = cross_validated_penalty(rows.fires, rows.target, rows.weight)
+        return solve_weights(
+            rows.fires, rows.target, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile
+        )
+
+
+def subset_points(
+    circuit: Circuit, values: Sequence[Values], y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
+) -> list[Point]:
+    """Return the best subsets of the rules as points of a frontier, and last the circuit itself."""
+    fires = RuleValues.of(circuit, values, y, weight).fires
+    conditions, support = count_conditions(circuit), rule_support(list(fires), weight)
+    points = []
+    if len(y):
+        for kept in reversed(best_subsets(fires, y, weight, SIZES).values()):
+            intercept, weights = solve_weights(fires[kept], y, weight, PENALTY)
+            smaller = _reweighted(circuit, kept, intercept, weights.tolist())
+            size = sum(conditions[i] for i in kept)
+            points.append(Point(size, size, len(kept), None, smaller, tuple(support[i] for i in kept)))
+    return [*points, Point(sum(conditions), sum(conditions), len(conditions), None, circuit, tuple(support))]
+
+
+def _reweighted(circuit: Circuit, kept: Sequence[int], intercept: float, weights: Sequence[float]) -> Circuit:
+    """Return the circuit with some of its rules and other weights."""
+    decimals = circuit.decimals
+    rules = tuple(Rule(circuit.rules[i].node, on_grid(w, decimals)) for i, w in zip(kept, weights, strict=True))
+    return replace(circuit, rules=rules, intercept=on_grid(intercept, decimals))
