@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Final
 
 import polars as pl
@@ -57,10 +56,10 @@ def peers(split: Split) -> list[Score]:
 
 def lightgbm(n_rows: int) -> Any:
     """Return LightGBM at its defaults, silent and seeded, or None where it is not installed."""
-    if find_spec("lightgbm") is None:
+    try:
+        from lightgbm import LGBMRegressor
+    except ImportError:
         return None
-    from lightgbm import LGBMRegressor
-
     # On small tables its threads wait for one another longer than they work.
     return LGBMRegressor(verbose=-1, random_state=0, n_jobs=1 if n_rows < MANY_ROWS else -1)
 
