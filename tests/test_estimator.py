@@ -754,3 +754,9 @@ def test_a_fit_in_time_cuts_nothing(houses):
     """With time enough nothing is cut, there is no warning, and the model is the one without a limit."""
     X, y = houses
     assert small(max_seconds=1000.0).fit(X, y).circuit_ == small().fit(X, y).circuit_
+
+
+def test_rules_are_limited_only_where_asked():
+    """What larger sizes are worth is told for as many rules as they have conditions, unless max_rules says fewer."""
+    assert DLNRegressor(max_conditions=10)._recipe().budget.resized(400).rules >= 400
+    assert DLNRegressor(max_conditions=10, max_rules=18)._recipe().budget.resized(400).rules == 18

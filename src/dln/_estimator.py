@@ -275,7 +275,8 @@ class DLNRegressor(CircuitRegressor):
             Budget(
                 int(conditions),
                 int(self.max_rule_length),
-                int(conditions if self.max_rules is None else self.max_rules),
+                # Not the conditions: what larger sizes are worth is told too, and they have more rules.
+                int(max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules),
             ),
             int(self.n_networks),
             layer_sizes(self.hidden_layer_sizes),
