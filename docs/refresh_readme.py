@@ -17,6 +17,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+from llvmlite import binding
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MADE_WITH = re.compile(r"<!-- outputs made with .*? -->")
@@ -39,8 +41,10 @@ def main() -> None:
 
 def made_with() -> str:
     """Return what printed figures depend on, as a comment: elsewhere the last digits of a fit may differ."""
+    # BLAS and Numba choose other instructions on other processors, and sums in another order round otherwise.
+    processor = binding.get_host_cpu_name()
     libraries = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba", "lightgbm"))
-    return f"<!-- outputs made with {libraries} on {platform.system()} {platform.machine()} -->"
+    return f"<!-- outputs made with {libraries} on {platform.system()} {platform.machine()} ({processor}) -->"
 
 
 def refreshed(text: str) -> str:
