@@ -1,5 +1,6 @@
 """What students learn: teachers, synthetic rows, folds, screening and the clock."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -69,6 +70,17 @@ def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
     assert lessons.synthetic.shape == (50,)
     again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, map, stop=lambda: False)
     np.testing.assert_array_equal(again.by_fold, lessons.by_fold)
+
+
+def test_teachers_in_threads_leave_warnings_alone(friedman):
+    """Forests in threads side by side neither warn nor change which warnings are shown."""
+    rows = np.arange(120)
+    inputs, y = friedman.inputs.at(rows), friedman.target[rows]
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        for seed in range(3):
+            teach(inputs, inputs, y, np.ones(120), rows % 5, 1, seed, pool.map, stop=lambda: False)
+    assert warnings.filters == before
 
 
 def test_all_kinds_of_teachers_take_missing_numbers_and_bits():

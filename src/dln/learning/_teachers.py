@@ -7,7 +7,9 @@ have not seen.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -24,6 +26,10 @@ MAX_KERNEL_ROWS: Final = 1500
 #: From so many rows on trees may be larger, and kernel machines are left out: boosting is ahead of them there.
 MANY_ROWS: Final = 2000
 MAX_ROWS_FOR_KERNELS: Final = 6000
+
+#: One forest at a time: scikit-learn's sets the filters of warnings aside for every tree, which two threads before
+#: Python 3.14 would do to each other's, and the process would be left without them.
+_FOREST: Final = threading.Lock()
 
 #: A teacher's job is a fold and a kind of teacher; None comes back where there is no time.
 Predictions: TypeAlias = tuple[Floats, Floats] | None
@@ -91,9 +97,11 @@ def teach(
         k, member = job
         rows = np.flatnonzero(fold != k)[:MAX_ROWS]
         model = makers[member]((seed + 7919 * k + member) % 2**31)
-        model.fit(table[rows], y[rows], weight[rows])
+        with _FOREST if member == 0 else nullcontext():
+            model.fit(table[rows], y[rows], weight[rows])
+            answers = model.predict(table), model.predict(others)
         after_each()
-        return model.predict(table), model.predict(others)
+        return answers
 
     jobs = [(k, member) for k in range(n_folds) for member in range(len(makers))]
     results = [result for result in run(predictions, jobs) if result is not None]
