@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +25,6 @@ MAX_KERNEL_ROWS: Final = 1500
 #: From so many rows on trees may be larger, and kernel machines are left out: boosting is ahead of them there.
 MANY_ROWS: Final = 2000
 MAX_ROWS_FOR_KERNELS: Final = 6000
-
-#: One forest at a time: scikit-learn's sets the filters of warnings aside for every tree, which two threads before
-#: Python 3.14 would do to each other's, and the process would be left without them.
-_FOREST: Final = threading.Lock()
 
 #: A teacher's job is a fold and a kind of teacher; None comes back where there is no time.
 Predictions: TypeAlias = tuple[Floats, Floats] | None
@@ -97,11 +92,9 @@ def teach(
         k, member = job
         rows = np.flatnonzero(fold != k)[:MAX_ROWS]
         model = makers[member]((seed + 7919 * k + member) % 2**31)
-        with _FOREST if member == 0 else nullcontext():
-            model.fit(table[rows], y[rows], weight[rows])
-            answers = model.predict(table), model.predict(others)
+        model.fit(table[rows], y[rows], weight[rows])
         after_each()
-        return answers
+        return model.predict(table), model.predict(others)
 
     jobs = [(k, member) for k in range(n_folds) for member in range(len(makers))]
     results = [result for result in run(predictions, jobs) if result is not None]
@@ -127,7 +120,7 @@ def _makers(n_rows: int, n_inputs: int) -> list[Callable[[int], Any]]:
     """Return what makes an untrained teacher of each kind from a seed."""
     many = n_rows > MANY_ROWS
     makers: list[Callable[[int], Any]] = [
-        lambda seed: _trees(seed, n_inputs),
+        lambda seed: _Forest(seed, n_inputs),
         lambda seed: _boosting(seed, many=many),
     ]
     if n_rows <= MAX_ROWS_FOR_KERNELS:
@@ -135,11 +128,28 @@ def _makers(n_rows: int, n_inputs: int) -> list[Callable[[int], Any]]:
     return makers
 
 
-def _trees(seed: int, n_inputs: int) -> Any:
-    from sklearn.ensemble import ExtraTreesRegressor
+class _Forest:
+    """Extra trees, one forest at a time.
 
-    share = 0.6 if n_inputs <= 100 else 0.2  # noqa: PLR2004 (with many inputs a fifth is as good, and quicker)
-    return ExtraTreesRegressor(60, min_samples_leaf=2, max_features=share, random_state=seed)
+    scikit-learn sets the filters of warnings aside for every tree, which two threads before Python 3.14 would do to
+    each other's, and the process would be left without them.
+    """
+
+    _one_at_a_time: ClassVar = threading.Lock()
+
+    def __init__(self, seed: int, n_inputs: int) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        share = 0.6 if n_inputs <= 100 else 0.2  # noqa: PLR2004 (with many inputs a fifth is as good, and quicker)
+        self._trees = ExtraTreesRegressor(60, min_samples_leaf=2, max_features=share, random_state=seed)
+
+    def fit(self, table: Floats, y: Floats, weight: Floats) -> None:
+        with self._one_at_a_time:
+            self._trees.fit(table, y, weight)
+
+    def predict(self, table: Floats) -> Floats:
+        with self._one_at_a_time:
+            return np.asarray(self._trees.predict(table))
 
 
 def _boosting(seed: int, *, many: bool) -> Any:
