@@ -29,5 +29,5 @@ def friedman():
 
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), range(X.shape[1]), 32)
+    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), range(X.shape[1]))
     return Task(inputs, (y - y.mean()) / y.std(), np.ones(500))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
 
-from dln.learning._expression import AND, OR, XOR, Expression, Join, Test
+from dln.learning._expression import AND, OR, XOR, Expression, Join, Signals, Test, joined
 from dln.learning._inputs import Inputs, bin_inputs
 from dln.learning._task import Task
+
+#: The way from an expression to a part of it: 1 for a, 2 for b.
+Path: TypeAlias = tuple[int, ...]
 
 
 def some_inputs(rng: np.random.Generator, n_rows: int, n_numbers: int, n_bits: int, n_values: int = 9) -> Inputs:
@@ -34,8 +38,7 @@ def some_expression(rng: np.random.Generator, inputs: Inputs, max_length: int) -
     """Return a random expression of at most so many tests."""
     if max_length == 1 or rng.random() < 0.3:
         k = int(rng.integers(inputs.n_inputs))
-        cuts = inputs.cutoffs[k] if k < len(inputs.cutoffs) else [0.5]
-        return Test(k, float(rng.choice(cuts)) if len(cuts) else 0.5, negated=bool(rng.random() < 0.5))
+        return Test(k, int(rng.integers(max(inputs.n_bins[k] - 1, 1))), negated=bool(rng.random() < 0.5))
     left = int(rng.integers(1, max_length))
     gate = int(rng.choice([AND, OR, XOR]))
     a, b = (some_expression(rng, inputs, size) for size in (left, max_length - left))
@@ -54,6 +57,48 @@ def expressions_of(task: Task, seed: int, n: int, max_length: int = 4) -> list[E
         if len(found) == n:
             break
     return list(found.values())
+
+
+def paths(expression: Expression, path: Path = ()) -> Iterator[Path]:
+    """Yield the ways to all parts, the whole first."""
+    yield path
+    if isinstance(expression, Join):
+        yield from paths(expression.a, (*path, 1))
+        yield from paths(expression.b, (*path, 2))
+
+
+def part(expression: Expression, path: Path) -> Expression:
+    """Return the part at the end of a path."""
+    for step in path:
+        assert isinstance(expression, Join)
+        expression = expression.a if step == 1 else expression.b
+    return expression
+
+
+def with_part(expression: Expression, path: Path, new: Expression) -> Expression:
+    """Return the expression with another part at the end of a path."""
+    if not path:
+        return new
+    assert isinstance(expression, Join)
+    if path[0] == 1:
+        return expression._replace(a=with_part(expression.a, path[1:], new))
+    return expression._replace(b=with_part(expression.b, path[1:], new))
+
+
+def without_part(expression: Expression, path: Path) -> Expression:
+    """Return the expression without the part at the end of a path: its neighbour takes the place of their join."""
+    join = part(expression, path[:-1])
+    assert isinstance(join, Join)
+    return with_part(expression, path[:-1], join.b if path[-1] == 1 else join.a)
+
+
+def forced(signals: Signals, expression: Expression, path: Path, value: bool) -> Any:
+    """Return where the expression would fire if the part at the end of a path were always, or never, true."""
+    if not path:
+        return np.full(signals.inputs.n_rows, value)
+    assert isinstance(expression, Join)
+    first, second = (expression.a, expression.b) if path[0] == 1 else (expression.b, expression.a)
+    return joined(expression.gate, forced(signals, first, path[1:], value), signals(second))
 
 
 def refitted(task: Task, rules: Any, penalty: float | None = None) -> tuple[float, float, Any]:

@@ -128,11 +128,11 @@ def test_unknown_categories_and_missing_values_are_predicted(houses):
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_infinity_is_refused(bad):
-    """Infinite values get a clear error, in fit and in predict."""
+    """Infinite values get a clear error: in fit in any column, in predict in those that rules read."""
     X = np.arange(40.0).reshape(20, 2)
     y = np.arange(20.0)
     model = small().fit(X, y)
-    X[3, 1] = bad
+    X[3, model._prepared_circuit().used] = bad
     with pytest.raises(ValueError, match="inf"):
         small().fit(X, y)
     with pytest.raises(ValueError, match="inf"):
@@ -760,3 +760,13 @@ def test_rules_are_limited_only_where_asked():
     """What larger sizes are worth is told for as many rules as they have conditions, unless max_rules says fewer."""
     assert DLNRegressor(max_conditions=10)._recipe().budget.resized(400).rules >= 400
     assert DLNRegressor(max_conditions=10, max_rules=18)._recipe().budget.resized(400).rules == 18
+
+
+def test_few_rows_get_few_conditions():
+    """Where rows are too few to validate on, a model has a condition for every four of them at the most."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 4))
+    y = 2 * X[:, 0] + (X[:, 1] > 0) + rng.normal(size=25)
+    model = small(n_networks=0, max_conditions=100).fit(X, y)
+    assert 1 <= model.rules_.n_conditions <= 6
+    assert model.score(X, y) > 0.3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from dln._clean import clean
 
 
@@ -73,6 +76,18 @@ class MissingExtraError(ImportError):
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
         super().__init__(f"{feature} needs the package {missing!r}, which is not installed: pip install 'dln[{extra}]'")
+
+
+def import_extra(package: str, feature: str, extra: str) -> Any:
+    """Return a package that an extra of dln brings, or raise `MissingExtraError`.
+
+    >>> import_extra("json", "model.plot()", "plot").dumps(1)
+    '1'
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(feature, extra, package.partition(".")[0]) from error
 
 
 class FitInterruptedWarning(UserWarning):

@@ -32,15 +32,14 @@ from dln.circuit._conditions import count_conditions, readable
 from dln.learning._assemble import Training, assemble
 from dln.learning._compiling import are_compiled
 from dln.learning._goal import Sample
-from dln.learning._inputs import bin_inputs
+from dln.learning._inputs import Floats, bin_inputs
 from dln.learning._learn import Fit, Learned, Setting
 from dln.learning._losses import Loss
 from dln.learning._student import Recipe
 from dln.learning._task import Budget, Clock
 from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.network._loop import Callback
-from dln.network._networks import Outcome, train_networks
-from dln.network._networks import Task as NetworkTask
+from dln.network._networks import NetworkTask, Outcome, train_networks
 from dln.network._progress import Progress
 from dln.network._signals import signals_call
 from dln.readers._frontier import Frontier, Point
@@ -260,7 +259,7 @@ class DLNRegressor(CircuitRegressor):
                 progress.say_compiling()
             learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
             progress.end(cut_short=clock.was_asked or bool(clock.cut))
-            self._set_model(X, rows, learned, were_set_aside=unseen is not None)
+            self._set_model(X, rows, sample[0].inputs.cutoffs, learned, were_set_aside=unseen is not None)
         if clock.was_asked or clock.cut:
             cut = ", ".join(dict.fromkeys(clock.cut)) or "nothing"
             kept = f"the model is the best found so far; cut short: {cut}"
@@ -297,7 +296,7 @@ class DLNRegressor(CircuitRegressor):
         if unseen is None:
             return sample, None
         encoded = encoder.encode(unseen.values)
-        others = bin_inputs(encoded.numbers, encoded.bits, columns)
+        others = bin_inputs(encoded.numbers, encoded.bits, columns, inputs.cutoffs)
         return sample, Sample(others, target.standardise(unseen.y), np.ones(len(unseen.y)))
 
     def _facts(self, sample: tuple[Sample, Sample | None], recipe: Recipe, seed: int) -> dict[str, Any]:
@@ -350,10 +349,13 @@ class DLNRegressor(CircuitRegressor):
 
         return train
 
-    def _set_model(self, X: Any, rows: Rows, learned: Learned, *, were_set_aside: bool) -> None:
-        """Become the model that was learned."""
+    def _set_model(
+        self, X: Any, rows: Rows, cutoffs: Sequence[Floats], learned: Learned, *, were_set_aside: bool
+    ) -> None:
+        """Become the model that was learned: rules that speak of cut-offs by their places."""
         training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
-        circuits = assemble([(p.expressions, p.intercept, p.weights) for p in learned.points], training)
+        models = [(point.expressions, point.intercept, point.weights) for point in learned.points]
+        circuits = assemble(models, cutoffs, training)
         circuits = [readable(circuit) for circuit in circuits]
         some, values = rows.sample(MAX_ROWS)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
@@ -382,7 +384,7 @@ class DLNRegressor(CircuitRegressor):
             self.intervals_ = of_rows(predicted, y, validation.weight).intervals()
 
 
-def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor | PaperDLNRegressor:
+def load_estimator(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor | PaperDLNRegressor:
     """Return the fitted model that `save` wrote, as `dln.load` does, which need not import this module."""
     saved = read_model(path, max_bytes)
     return from_saved(estimator_class(saved), saved, path)

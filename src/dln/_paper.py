@@ -32,7 +32,7 @@ from dln.learning._task import Clock
 from dln.network._checkpoint import Checkpoint, remove_checkpoint
 from dln.network._discretize import discretize
 from dln.network._loop import Callback, Plan
-from dln.network._networks import Architecture, Outcome, Task, train_networks, validation_rows
+from dln.network._networks import Architecture, NetworkTask, Outcome, train_networks, validation_rows
 from dln.network._progress import Progress
 from dln.network._schedules import Schedule
 from dln.readers._frontier import Frontier
@@ -311,7 +311,7 @@ class PaperDLNRegressor(CircuitRegressor):
             remove_checkpoint(self.checkpoint)
         return self
 
-    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture, seed: int) -> Task:
+    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture, seed: int) -> NetworkTask:
         """Return what is trained: rows, architecture, plan and seed."""
         n = len(rows.distinct.index)
         validation = None if unseen is None else validation_data(rows, unseen)
@@ -320,7 +320,7 @@ class PaperDLNRegressor(CircuitRegressor):
             n_validation = 0
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
         plan = self._plan(stops_early=stops_early)
-        return Task(task_data(rows), validation, n_validation, architecture, plan, (seed,))
+        return NetworkTask(task_data(rows), validation, n_validation, architecture, plan, (seed,))
 
     def _discretized(self, outcome: Outcome, rows: Rows) -> Circuit:
         """Return the trained network as a circuit; without a network, the mean of the target."""
@@ -338,7 +338,7 @@ class PaperDLNRegressor(CircuitRegressor):
             target=target,
         )
 
-    def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: Task) -> Circuit:
+    def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
         """Return the circuit with fewer rules and weights solved for."""
         some, values = rows.sample(MAX_ROWS)
         training = RuleValues.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions
+from dln.data._target import Target
 from dln.learning._imitate import Imitation
 from dln.learning._losses import Loss
 from dln.learning._subsets import best_subsets
 from dln.learning._task import PENALTY
 from dln.learning._weights import cross_validated_penalty, solve_weights
-from dln.network._discretize import Target
 from dln.readers._frontier import Point
 from dln.readers._rules import rule_support
 

@@ -13,10 +13,10 @@ from dln._regressor import Rows, Unseen
 from dln._version import __version__
 from dln.data._encoding import Encoded
 from dln.data._rows import CanonicalRows
+from dln.data._target import Target
 from dln.network._checkpoint import array_digest
-from dln.network._discretize import Target
 from dln.network._layout import Data
-from dln.network._networks import Task
+from dln.network._networks import NetworkTask
 
 #: Rows that are converted at once: float64 numbers on their way to float32 are not to fill the memory.
 ROWS_AT_ONCE: Final = 65_536
@@ -33,7 +33,7 @@ def validation_data(rows: Rows, unseen: Unseen) -> Data:
     return _data(rows.encoder.encode(unseen.values), unseen.y, CanonicalRows(np.arange(n), np.ones(n)), rows.target)
 
 
-def facts_of(task: Task) -> dict[str, Any]:
+def facts_of(task: NetworkTask) -> dict[str, Any]:
     """Return all that the result of training depends on, in the user's words where there are any."""
     plan = asdict(task.plan)
     plan["n_iter_no_change"] = plan.pop("patience")

@@ -24,9 +24,9 @@ from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln.data._target import Target, check_target
 from dln.data.table import Table, has_names, learn_table, read_batches, read_table
 from dln.export import ExportableModel
-from dln.network._discretize import Target, check_target
 from dln.network._loop import Callback, Trained
 from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model

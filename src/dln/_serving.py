@@ -66,7 +66,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
 
     """
     if "dln._estimator" in sys.modules:
-        from dln._estimator import load as load_estimator
+        from dln._estimator import load_estimator
 
         return load_estimator(path, max_bytes=max_bytes)
     return cast("DLNRegressor", LoadedModel(read_model(path, max_bytes), path))

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -111,14 +112,14 @@ def test_categories(category, text):
     ("gates", "text"),
     [
         ([Gate(AND, 0, 1)], "p > 0 and q > 0"),
-        ([Gate(NAND, 0, 1)], "not p > 0 or not q > 0"),
-        ([Gate(NOT_A, 0, 0)], "not p > 0"),
+        ([Gate(NAND, 0, 1)], "p ≤ 0 or q ≤ 0"),
+        ([Gate(NOT_A, 0, 0)], "p ≤ 0"),
         ([Gate(A, 0, 1)], "p > 0"),
         ([Gate(XOR, 0, 1)], "exactly one of (p > 0; q > 0)"),
         ([Gate(XNOR, 0, 1)], "both or neither of (p > 0; q > 0)"),
         ([Gate(AND, 0, 1), Gate(AND, 4, 2)], "p > 0 and q > 0 and r > 0"),
         ([Gate(AND, 0, 1), Gate(OR, 4, 2)], "r > 0 or (p > 0 and q > 0)"),
-        ([Gate(OR, 0, 1), Gate(NAND, 4, 2)], "not r > 0 or (not p > 0 and not q > 0)"),
+        ([Gate(OR, 0, 1), Gate(NAND, 4, 2)], "r ≤ 0 or (p ≤ 0 and q ≤ 0)"),
         ([Gate(XOR, 0, 1), Gate(XOR, 4, 2)], "an odd number of (p > 0; q > 0; r > 0)"),
         ([Gate(XOR, 0, 1), Gate(XNOR, 4, 2)], "an even number of (p > 0; q > 0; r > 0)"),
         ([Gate(XOR, 0, 1), Gate(XOR, 4, 1)], "p > 0"),
@@ -133,6 +134,7 @@ def test_gates(gates, text):
 
 def in_python(text):
     """Return the words as a Python expression."""
+    text = re.sub(r"(\S+) ≤ (\S+) \(not missing\)", r"(\1 ≤ \2 and \1 is not missing)", text)
     for words, python in {
         "exactly one of (": "odd(",
         "both or neither of (": "not odd(",
@@ -152,7 +154,7 @@ def in_python(text):
 
 
 class Missing(float):
-    """A missing number or category as the words see it: in no range, equal to nothing but None."""
+    """A missing number or category as the words see it: below every cut-off, equal to nothing but None."""
 
     def __eq__(self, other):
         return other is None
@@ -211,9 +213,9 @@ def test_words_mean_what_is_computed_for_every_input(circuit):
             for column, cells in zip(columns, table, strict=True):
                 cell = cells[row]
                 if column.categories is None:
-                    values[column.name] = Missing("nan") if np.isnan(cell) else cell
+                    values[column.name] = Missing("-inf") if np.isnan(cell) else cell
                 else:
-                    values[column.name] = {-1: Missing("nan"), -2: "unheard of"}.get(cell, f"v{cell}")
+                    values[column.name] = {-1: Missing("-inf"), -2: "unheard of"}.get(cell, f"v{cell}")
             assert eval(expression, {"odd": odd}, values) == value  # noqa: S307 (our own words)
 
 
@@ -222,8 +224,9 @@ def test_words_mean_what_is_computed_for_every_input(circuit):
     [
         ([Above(0, 18.0), Above(0, 47.5)], [Gate(2, 0, 1)], "18 < age ≤ 47.5"),
         ([Above(0, 18.0), Above(0, 47.5)], [Gate(XOR, 0, 1)], "18 < age ≤ 47.5"),
-        ([Above(0, 18.0), Above(0, 47.5)], [Gate(XNOR, 0, 1)], "not 18 < age ≤ 47.5"),
-        ([Above(0, 18.0), IsMissing(0)], [Gate(8, 0, 1)], "age ≤ 18"),
+        ([Above(0, 18.0), Above(0, 47.5)], [Gate(XNOR, 0, 1)], "age ≤ 18 or age > 47.5"),
+        ([Above(0, 18.0)], [Gate(NOT_A, 0, 0)], "age ≤ 18"),
+        ([Above(0, 18.0), IsMissing(0)], [Gate(8, 0, 1)], "age ≤ 18 (not missing)"),
         ([Above(0, 18.0), IsMissing(0)], [Gate(OR, 0, 1)], "age > 18 or age is missing"),
         ([Above(0, 18.0), IsMissing(0), IsMissing(1)], [Gate(OR, 0, 1), Gate(AND, 3, 2)],
          "(age > 18 or age is missing) and c is missing"),

@@ -232,9 +232,6 @@ def test_names_of_arrays():
     assert table.columns == (Column("x0"), Column("x1"))
     assert read_table(pd.DataFrame({"b": [1.0], "a": [2.0]}), table.columns).values[0].tolist() == [1.0]
     assert read_table(pd.DataFrame({"x1": [1.0], "x0": [2.0]}), table.columns).values[0].tolist() == [2.0]
-    assert learn_table(np.eye(2), feature_names=["a", "b"]).columns == (Column("a"), Column("b"))
-    with pytest.raises(ValueError, match="feature_names must be 2 different names"):
-        learn_table(np.eye(2), feature_names=["a"])
     with pytest.raises(TypeError, match="Feature names are only supported if all input features have string names"):
         learn_table(pd.DataFrame(np.eye(2), columns=["a", 1]))
 

@@ -62,9 +62,7 @@ def test_what_cannot_be_run_here_is_handed_over_with_a_warning(tmp_path):
 def test_a_wrong_export_is_not_written(tmp_path, monkeypatch):
     """Where a writer errs, `export` raises and leaves no file behind."""
     right = _targets.TARGETS["python"]
-    wrong = _targets.Target(
-        "python", right.endings, lambda form: right.write(form).replace(b"30.01", b"31"), right.engine
-    )
+    wrong = replace(right, writer=lambda form: right.write(form).replace(b"30.01", b"31"))
     monkeypatch.setitem(_targets.TARGETS, "python", wrong)
     with pytest.raises(VerificationError, match=r"rows differ from the model, the first at row \d+"):
         model().export(tmp_path / "price.py")

@@ -4,20 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.learning._expression import (
-    Join,
-    Signals,
-    length,
-    negation,
-    part,
-    paths,
-    renumbered,
-    with_part,
-    without_part,
-)
+from dln.learning._expression import Join, Signals, length, negation, renumbered
 from dln.learning._expression import Test as OneTest
 from dln.learning._stages import expression_of, from_text, to_text
-from learned import seeds, some_expression, some_inputs
+from learned import forced, part, paths, seeds, some_expression, some_inputs, with_part, without_part
 
 
 def drawn(seed):
@@ -34,7 +24,7 @@ def test_signals_are_what_the_gates_make_of_the_tests(seed):
 
     def plain(node):
         if isinstance(node, OneTest):
-            return inputs.fires(node.input, node.cutoff) != node.negated
+            return (inputs.bins[node.input] > node.place) != node.negated
         a, b = plain(node.a).astype(int), plain(node.b).astype(int)
         return (node.gate >> (3 - 2 * a - b)) % 2 == 1
 
@@ -48,12 +38,12 @@ def test_a_part_can_be_forced(seed, value):
     """`forced` is where the expression would fire if the part were always, or never, true."""
     _, inputs, signals, expression = drawn(seed)
     n = inputs.n_inputs
-    # A test that always holds, or never: nothing is below -2.
-    fixed = OneTest(0, -2.0, negated=not value)
+    # A test that always holds, or never: no bin is below 0.
+    fixed = OneTest(0, -1, negated=not value)
     assert n
     for path in paths(expression):
         expected = signals(with_part(expression, path, fixed))
-        np.testing.assert_array_equal(signals.forced(expression, path, value), expected)
+        np.testing.assert_array_equal(forced(signals, expression, path, value), expected)
 
 
 @given(seeds)
@@ -70,7 +60,7 @@ def test_parts_are_found_and_taken_away(seed):
 
 @given(seeds)
 def test_expressions_survive_a_checkpoint(seed):
-    """`expression_of(from_text(to_text(...)))` is the expression, cut-offs bit for bit."""
+    """`expression_of(from_text(to_text(...)))` is the expression."""
     _, _, _, expression = drawn(seed)
     (back,) = (expression_of(value) for value in from_text(to_text([expression])))
     assert back == expression
@@ -92,6 +82,6 @@ def test_tests_are_forgotten_when_they_are_too_many(monkeypatch):
     rng, inputs, signals, _ = drawn(0)
     monkeypatch.setattr(Signals, "MAX_KEPT", 10)
     for _ in range(100):
-        signals(OneTest(0, float(rng.random()), negated=False))
+        signals(OneTest(0, int(rng.integers(200)), negated=False))
         assert len(signals._tests) <= 10
     assert inputs.n_rows == 40

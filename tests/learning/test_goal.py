@@ -122,8 +122,8 @@ def test_synthetic_rows_mix_values_that_exist(seed):
         assert {row.tobytes() for row in synthetic.bins[own].T} <= real
     np.testing.assert_array_equal(inputs.keep(np.arange(inputs.n_inputs)).n_bins, synthetic.n_bins)
     for k in range(len(inputs.cutoffs)):
-        for b, cutoff in enumerate(inputs.cutoffs[k].tolist()):
-            np.testing.assert_array_equal(synthetic.fires(k, cutoff), synthetic.bins[k] > b)
+        for b, cutoff in enumerate(inputs.cutoffs[k].astype(np.float32)):
+            np.testing.assert_array_equal(synthetic.numbers[k] > cutoff, synthetic.bins[k] > b)
 
 
 def test_synthetic_rows_are_new_and_none_is_none():

@@ -1,4 +1,4 @@
-"""Neurons as expressions: what the network computes, bit for bit."""
+"""Neurons as expressions: what the network computes, where its thresholds are cut-offs bit for bit."""
 
 import itertools
 
@@ -36,11 +36,15 @@ def network_of(seed, n_scaled=3, n_bits=2, sizes=(9, 7, 5)):
         values[...] = rng.normal(size=values.shape)
     parameters.slope[...] *= rng.choice([-1.0, 1.0, 0.0], parameters.slope.shape, p=[0.45, 0.45, 0.1])
     numbers = rng.random((50, n_scaled)).astype(np.float32)
-    # Values on the thresholds themselves, and missing ones.
-    numbers[:10] = rng.choice(np.concatenate(cutoffs), (10, n_scaled))
     numbers[rng.random(numbers.shape) < 0.1] = -1.0
     bits = (rng.random((50, n_bits)) < 0.5).astype(np.float32)
-    return network, numbers, bits
+    return network, numbers, bits, bin_inputs(numbers, bits, range(n_scaled + n_bits), own_cutoffs(network, n_scaled))
+
+
+def own_cutoffs(network, n_scaled):
+    """Return the network's own thresholds, as cut-offs of each column."""
+    column, bias = network.wiring.threshold_input, network.parameters.bias.astype(np.float64)
+    return tuple(np.unique(bias[column == k]) for k in range(n_scaled))
 
 
 def hard_neurons(network, numbers, bits):
@@ -61,11 +65,10 @@ def hard_neurons(network, numbers, bits):
 @given(seeds)
 def test_expressions_are_the_hard_forward_pass(seed):
     """Every neuron that is not constant and not too long has an expression that fires where the neuron does."""
-    network, numbers, bits = network_of(seed)
-    inputs = bin_inputs(numbers, bits, range(5))
+    network, numbers, bits, inputs = network_of(seed)
     signals = Signals(inputs)
     computed = {neuron.tobytes() for neuron in hard_neurons(network, numbers, bits)}
-    expressions = neuron_expressions(network, 3, max_length=8)
+    expressions = neuron_expressions(network, inputs.cutoffs, max_length=8)
     assert {signals(one).tobytes() for one in expressions} <= computed
     constants = {np.full(50, value).tobytes() for value in (False, True)}
     assert computed - constants <= {signals(one).tobytes() for one in expressions}
@@ -75,24 +78,36 @@ def test_expressions_are_the_hard_forward_pass(seed):
 def test_rules_of_the_compiled_forward_pass_have_expressions():
     """What the compiled kernel computes for the last layer, some neuron's expression computes, bit for bit."""
     for seed in range(5):
-        network, numbers, bits = network_of(seed)
+        network, numbers, bits, inputs = network_of(seed)
         data = Data(numbers, bits, np.zeros(50, np.float32), np.ones(50, np.float32))
         _, rules = outputs(network, data, 0.1, 0.8)
-        signals = Signals(bin_inputs(numbers, bits, range(5)))
-        found = {signals(one).tobytes() for one in neuron_expressions(network, 3, max_length=8)}
+        signals = Signals(inputs)
+        found = {signals(one).tobytes() for one in neuron_expressions(network, inputs.cutoffs, max_length=8)}
         assert {rule.tobytes() for rule in rules if 0 < rule.sum() < 50} <= found
 
 
 @pytest.mark.parametrize("max_length", [1, 2, 4])
 def test_depth_bounds_length(max_length):
     """No expression is longer than asked for, and a neuron of layer k never longer than 2^k."""
-    network, _, _ = network_of(0, sizes=(30, 30))
-    lengths = [length(one) for one in neuron_expressions(network, 3, max_length)]
+    network, _, _, inputs = network_of(0, sizes=(30, 30))
+    lengths = [length(one) for one in neuron_expressions(network, inputs.cutoffs, max_length)]
     assert max(lengths) <= min(max_length, 4)
     assert max(lengths) == max_length
 
 
-X, Y = OneTest(0, 0.5, negated=False), OneTest(1, 0.5, negated=True)
+def test_thresholds_move_to_the_nearest_cut_off():
+    """Between cut-offs a threshold becomes the nearer one; a column without any tells nothing."""
+    network, _, _, inputs = network_of(1)
+    cutoffs = (np.array([0.1, 0.5]), np.array([0.3]), np.empty(0))
+    column, bias = network.wiring.threshold_input, network.parameters.bias
+    nearest = {(0, int(b > 0.3)) for b in bias[column == 0]} | {(1, 0)}
+    tests = [one for one in neuron_expressions(network, cutoffs, max_length=1) if one.input < 3]
+    assert tests
+    assert {(one.input, one.place) for one in tests} <= nearest
+    assert len(inputs.cutoffs[2])
+
+
+X, Y = OneTest(0, 0, negated=False), OneTest(1, 0, negated=True)
 TABLE = bin_inputs(np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32), np.zeros((4, 0), np.float32), [0, 1])
 
 

@@ -36,7 +36,7 @@ def test_polish_keeps_the_budget(seed, conditions, longest, n_rules):
     rules = RuleSet(task, [])
     for expression in expressions_of(task, seed, 3, max_length=longest):
         if rules.n_conditions + length(expression) <= conditions and len(rules) < n_rules:
-            rules.add(expression, task.signals(expression))
+            rules.add(expression)
     polished = polish(rules, budget, np.random.default_rng(seed), sweeps=2, stop=never)
     assert is_within(polished, budget)
 

@@ -26,29 +26,35 @@ def plain_scan(inputs, weight, penalty, least, base, change, residual):
 
 @given(seeds)
 def test_the_scan_finds_what_trying_every_test_finds(seed):
-    """For any base and change, the tests found are the best of each input and sense, best first, with their gains."""
+    """For any part, the tests found are the best of each input and sense, best first, with their gains, of each kind.
+
+    By "and" a test changes rows on which the part fires and matters, by "or" the others on which it matters.
+    """
     rng = np.random.default_rng(seed)
-    inputs = some_inputs(rng, int(rng.integers(10, 60)), int(rng.integers(1, 4)), int(rng.integers(0, 4)))
+    inputs = some_inputs(rng, int(rng.integers(10, 160)), int(rng.integers(1, 4)), int(rng.integers(0, 4)))
     n = inputs.n_rows
     weight = rng.integers(1, 4, n).astype(np.float64)
     residual = rng.normal(size=n)
-    base = rng.random(n) < 0.4
-    # Where the rule fires without the test it can only lose by it, elsewhere only gain.
-    change = (np.where(base, -1, 1) * (rng.random(n) < 0.7)).astype(np.int8)
+    fires, never, always = rng.random((3, n)) < 0.5
+    change = always.astype(np.int8) - never.astype(np.int8)
     scanner = Scanner(inputs, weight, penalty=0.3)
-    expected = plain_scan(inputs, weight, 0.3, min(5.0, weight.sum() / 4), base.astype(int), change, residual)
-    found = scanner(base, change, residual, 2 * inputs.n_inputs)
-    assert {(test.input, test.negated) for _, test in found} == set(expected)
-    gains = [gain for gain, _ in found]
-    assert gains == sorted(gains, reverse=True)
-    for gain, test in found:
-        best, _ = expected[test.input, test.negated]
-        np.testing.assert_allclose(gain, best, rtol=1e-9)
-        fires = base + change * (inputs.fires(test.input, test.cutoff) != test.negated)
-        own = float(weight @ (fires * residual)) ** 2 / (weight @ fires * (1 - weight @ fires / weight.sum()) + 0.3)
-        np.testing.assert_allclose(own, gain, rtol=1e-9)
-    few = scanner(base, change, residual, 2)
-    np.testing.assert_allclose([gain for gain, _ in few], gains[:2], rtol=1e-12)
+    kinds = scanner(fires, never, always, residual, 2 * inputs.n_inputs)
+    joins = ((never, change * fires), (np.where(fires, always, never), change * ~fires), (never, change))
+    for kind, (base, by) in enumerate(joins):
+        expected = plain_scan(inputs, weight, 0.3, min(5.0, weight.sum() / 4), base.astype(int), by, residual)
+        found = kinds[kind]
+        assert {(test.input, test.negated) for _, test in found} == set(expected)
+        gains = [gain for gain, _ in found]
+        assert gains == sorted(gains, reverse=True)
+        for gain, test in found:
+            best, _ = expected[test.input, test.negated]
+            np.testing.assert_allclose(gain, best, rtol=1e-9)
+            rule = base + by * ((inputs.bins[test.input] > test.place) != test.negated)
+            own = float(weight @ (rule * residual)) ** 2 / (weight @ rule * (1 - weight @ rule / weight.sum()) + 0.3)
+            np.testing.assert_allclose(own, gain, rtol=1e-9)
+        few = scanner(fires, never, always, residual, 2, only=kind)
+        np.testing.assert_allclose([gain for gain, _ in few[kind]], gains[:2], rtol=1e-12)
+        assert [len(one) for one in few].count(0) >= 2
 
 
 def test_only_the_inputs_named_are_scanned():
@@ -56,9 +62,8 @@ def test_only_the_inputs_named_are_scanned():
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 80, 4, 4)
     scanner = Scanner(inputs, np.ones(80), 0.1)
-    everywhere = np.ones(80, dtype=bool)
-    allowed = np.array([1, 5], dtype=np.int32)
-    found = scanner(~everywhere, everywhere, rng.normal(size=80), 16, allowed)
+    allowed = np.array([1, 5])
+    found = scanner.among(allowed).alone(np.ones(80, dtype=bool), rng.normal(size=80), 16)
     assert {test.input for _, test in found} == {1, 5}
 
 
@@ -69,5 +74,5 @@ def test_a_rule_that_hardly_ever_fires_is_not_proposed():
     fires[:3] = True
     inputs.bits[0], inputs.bins[0] = fires, fires
     everywhere = np.ones(100, dtype=bool)
-    assert Scanner(inputs, np.ones(100), 0.1)(~everywhere, everywhere, 100.0 * fires - 3.0, 4) == []
-    assert len(Scanner(inputs, np.full(100, 2.0), 0.1)(~everywhere, everywhere, 100.0 * fires - 3.0, 4)) == 2
+    assert Scanner(inputs, np.ones(100), 0.1).alone(everywhere, 100.0 * fires - 3.0, 4) == []
+    assert len(Scanner(inputs, np.full(100, 2.0), 0.1).alone(everywhere, 100.0 * fires - 3.0, 4)) == 2

@@ -22,7 +22,7 @@ from dln.readers._rules import rule_support, rule_table
 from dln.report import _render
 from dln.report._collect import collect
 from dln.report._data import NumberColumn
-from dln.report._phrases import Phrases
+from dln.report._phrases import phrase
 from dln.report._scorecard import scorecard
 from pages import HOSTILE, draw, hostile_circuit, large_circuit, mixed_model, model_of, named_frame
 
@@ -152,9 +152,8 @@ def test_every_circuit_has_a_page(pair):
 @given(circuits())
 def test_rules_in_pieces_are_the_rules(circuit):
     """The pieces of a rule, put together, are its words, whatever names and categories are like."""
-    phrases = Phrases(circuit)
     for rule in circuit.rules:
-        assert "".join(piece.text for piece in phrases.of(rule.node)) == node_text(circuit, rule.node)
+        assert "".join(piece.text for piece in phrase(circuit, rule.node)) == node_text(circuit, rule.node)
 
 
 @given(circuits())

@@ -33,7 +33,7 @@ from dln.tune._data import split
 from dln.tune._folds import Folds
 from dln.tune._prune import ENOUGH_TRIALS, MARGIN, Thresholds
 from dln.tune._space import own_space
-from dln.tune._trial import Job, OutOfTimeError, Task, evaluate
+from dln.tune._trial import Job, OutOfTimeError, Trial, evaluate
 from models import SMALL
 
 X, Y = make_friedman1(200, n_features=5, noise=1.0, random_state=0)
@@ -121,7 +121,7 @@ def test_the_best_is_the_lowest_cross_validated_error():
     study = ridge(8)
     assert study.best_value == min(trial.value for trial in study.trials if trial.value is not None)
     job = Job(Ridge(random_state=0), Folds(X, Y, split(len(Y), study.folds, 0)))
-    assert evaluate(job, Task(0, study.best_params, Thresholds())).value == study.best_value
+    assert evaluate(job, Trial(0, study.best_params, Thresholds())).value == study.best_value
 
 
 def test_the_best_model_is_fitted_on_all_rows_once():
@@ -214,7 +214,7 @@ def test_a_page_is_searched_for_too():
     study = search(DLNRegressor(**SMALL), X[:80], Y[:80], space=space, n_trials=3, folds=2, random_state=0)
     assert [trial.state for trial in study.trials] == ["complete"] * 3
     job = Job(DLNRegressor(**SMALL), Folds(X[:80], Y[:80], split(80, 2, 0)))
-    assert evaluate(job, Task(0, {}, Thresholds())).curve == {}
+    assert evaluate(job, Trial(0, {}, Thresholds())).curve == {}
     assert study.best_model.rules_.n_conditions <= SMALL["max_conditions"]
 
 
@@ -374,7 +374,7 @@ def epochs_of(thresholds):
     epochs = []
     model = clone(QUICK).set_params(random_state=0, callbacks=[epochs.append], n_iter_no_change=30)
     job = Job(model, Folds(X, Y, split(len(Y), 2, 0)))
-    return evaluate(job, Task(0, {}, thresholds)), [epoch.epoch for epoch in epochs]
+    return evaluate(job, Trial(0, {}, thresholds)), [epoch.epoch for epoch in epochs]
 
 
 def test_a_hopeless_trial_ends_within_an_epoch():
@@ -396,12 +396,12 @@ def test_a_trial_can_end_between_folds():
     fits = []
     model = Obedient(order=lambda _: fits.append(1))
     job = Job(model, Folds(X, Y, split(len(Y), 4, 0)))
-    fine = evaluate(job, Task(0, {}, Thresholds()))
+    fine = evaluate(job, Trial(0, {}, Thresholds()))
     fits.clear()
     thresholds = Thresholds.of([], [[loss + i * k for k, loss in enumerate(fine.losses)] for i in range(ENOUGH_TRIALS)])
-    assert evaluate(job, Task(1, {"shift": 100.0}, thresholds)).state == "pruned"
+    assert evaluate(job, Trial(1, {"shift": 100.0}, thresholds)).state == "pruned"
     assert len(fits) == 1
-    assert evaluate(job, Task(2, {}, thresholds)).state == "complete"
+    assert evaluate(job, Trial(2, {}, thresholds)).state == "complete"
 
 
 def test_a_trial_may_be_behind_by_what_folds_differ():
@@ -514,7 +514,7 @@ def test_the_running_trial_ends_with_the_time():
     job = Job(model, Folds(X, Y, split(len(Y), 2, 0)))
     end = time.monotonic() + 0.3
     with pytest.raises(OutOfTimeError):
-        evaluate(job, Task(0, {}, Thresholds()), lambda: time.monotonic() > end)
+        evaluate(job, Trial(0, {}, Thresholds()), lambda: time.monotonic() > end)
 
 
 def test_ctrl_c_keeps_what_is_finished():

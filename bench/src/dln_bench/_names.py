@@ -43,7 +43,7 @@ SIZES: Final = (20, 50, 100, 200, 400)
 SIZED: Final[dict[str, str]] = {
     **{f"dln-{size}": f"DLN (ours), {size} conditions" for size in SIZES if size != 100},  # noqa: PLR2004 (the default)
     "dln-any": "DLN (ours), any size",
-    "dln-16-rules": "DLN (ours), 16 rules",
+    "dln-17-rules": "DLN (ours), 17 rules",
     **{f"cart-{size}": f"Decision tree, {size} splits" for size in SIZES},
     **{f"figs-{size}": f"FIGS, {size} splits" for size in SIZES if f"figs-{size}" not in MODELS},
     **{f"rulefit-{size}": f"RuleFit, {size // 2} rules" for size in SIZES if f"rulefit-{size}" not in MODELS},

@@ -46,7 +46,7 @@ def formula_conditions(formula: Formula) -> int:
         case NumberCondition(_, ends, low, missing):
             if not ends:
                 return int(low != missing)
-            # "not x > 3" speaks of missing values without naming them: see `number_pieces`.
+            # "x ≤ 3" speaks of missing values without a comparison of their own: see `number_pieces`.
             return len(ends) + int(missing and not low)
         case CategoryCondition(_, codes, other, missing):
             return max(1, len(codes) + int(missing != other)) if codes else 1

@@ -2,7 +2,7 @@
 
 Negations are pushed down to the columns, nested ands and ors are flattened, and all that an "and" or "or" asks of one
 column becomes one `Condition`, so that two cut-offs read as an interval. The meaning stays exact for every input, also
-for a missing one: ``NOT x > 3`` holds for a missing x, ``x ≤ 3`` does not.
+for a missing one: a missing number is below every cut-off, unless a condition says otherwise.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from dln.circuit._circuit import Category, Circuit, Column
 from dln.circuit._cone import reads
@@ -70,16 +72,67 @@ def _quoted(text: str) -> str:
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in quoted)
 
 
-def node_text(circuit: Circuit, node: int) -> str:
-    """Return a literal or gate in words, with as few parentheses as its meaning needs.
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """The signs in which formulas are written; `remark` is for words of ours, `odd_of` joins its parts."""
 
-    What is printed is exact for every input. ``not x > 3`` holds for a missing x, ``x ≤ 3`` does not; ``c ≠ "a"`` and
-    ``c not in {"a", "b"}`` hold for a missing or unknown c.
+    constants: tuple[str, str]
+    """What stands for "never" and for "always"."""
+    all_of: str
+    any_of: str
+    at_most: str
+    relations: tuple[str, str, str, str]
+    """Equal, different, in a set, not in a set."""
+    braces: tuple[str, str]
+    name: Callable[[str], str]
+    number: Callable[[float], str]
+    category: Callable[[Category], str]
+    remark: Callable[[str], str]
+    odd_of: Callable[[list[Written], bool], Written]
+
+
+class Written(NamedTuple):
+    """A formula as text, and the sign that joins it at the top ("" if none does)."""
+
+    text: str
+    joint: str = ""
+
+    def inside(self, joint: str) -> str:
+        """Return the text as a part of what `joint` joins: in parentheses where another sign joins its own parts."""
+        return f"({self.text})" if self.joint not in {"", joint} else self.text
+
+
+def _odd_of(parts: list[Written], even: bool) -> Written:  # noqa: FBT001 (as the formula has it)
+    of_two, of_more = ("both or neither", "an even number") if even else ("exactly one", "an odd number")
+    start = of_two if len(parts) == 2 else of_more  # noqa: PLR2004 (a pair)
+    return Written(f"{start} of ({'; '.join(part.text for part in parts)})")
+
+
+WORDS: Final = Notation(
+    constants=("never", "always"),
+    all_of="and",
+    any_of="or",
+    at_most="≤",
+    relations=("=", "≠", "in", "not in"),
+    braces=("{", "}"),
+    name=name_text,
+    number=number_text,
+    category=category_text,
+    remark=str,
+    odd_of=_odd_of,
+)
+
+
+def node_text(circuit: Circuit, node: int, notation: Notation = WORDS) -> str:
+    """Return a literal or gate in words, or in another notation, with as few parentheses as its meaning needs.
+
+    What is printed is exact for every input. A missing number is below every cut-off: ``x ≤ 3`` holds for it, as
+    ``c ≠ "a"`` and ``c not in {"a", "b"}`` hold for a missing or unknown c.
     """
     size = node_sizes(circuit)[node]
     if size > MAX_LITERALS_IN_TEXT:
-        return f"a rule of {size} literals"
-    return formula_text(formula(circuit, node), circuit.columns)
+        return notation.remark(f"a rule of {size} literals")
+    return formula_text(formula(circuit, node), circuit.columns, notation)
 
 
 def node_sizes(circuit: Circuit) -> list[int]:
@@ -91,86 +144,69 @@ def node_sizes(circuit: Circuit) -> list[int]:
     return sizes
 
 
-def formula_text(said: Formula, columns: tuple[Column, ...]) -> str:
-    """Return a formula in words."""
-    return _text(said, columns)[0]
+def formula_text(said: Formula, columns: tuple[Column, ...], notation: Notation = WORDS) -> str:
+    """Return a formula in words, or in another notation."""
+    return _written(said, columns, notation).text
 
 
-def _text(said: Formula, columns: tuple[Column, ...]) -> tuple[str, str]:
-    """Return the words, and the word that joins them at the top ("" if nothing does)."""
+def _written(said: Formula, columns: tuple[Column, ...], notation: Notation) -> Written:
     match said:
         case bool():
-            return ("always" if said else "never"), ""
+            return Written(notation.constants[said])
         case NumberCondition():
-            return _joined(number_pieces(said, name_text(columns[said.column].name)), "or")
+            pieces = number_pieces(said, notation.name(columns[said.column].name), notation)
+            return Written(f" {notation.any_of} ".join(pieces), notation.any_of if len(pieces) > 1 else "")
         case CategoryCondition():
-            return _category(said, columns[said.column])
-        case AllOf(parts) | AnyOf(parts):
-            word = "and" if isinstance(said, AllOf) else "or"
-            return f" {word} ".join(_inside(part, columns, word) for part in parts), word
+            return _category(said, columns[said.column], notation)
         case OddOf(parts, even):
-            inner = "; ".join(_text(part, columns)[0] for part in parts)
-            exact = ("both or neither" if even else "exactly one") if len(parts) == 2 else ""  # noqa: PLR2004 (a pair)
-            return f"{exact or ('an even number' if even else 'an odd number')} of ({inner})", ""
+            return notation.odd_of([_written(part, columns, notation) for part in parts], even)
+        case AllOf(parts) | AnyOf(parts):
+            joint = notation.all_of if isinstance(said, AllOf) else notation.any_of
+            return Written(f" {joint} ".join(_written(part, columns, notation).inside(joint) for part in parts), joint)
 
 
-def _inside(said: Formula, columns: tuple[Column, ...], word: str) -> str:
-    text, joint = _text(said, columns)
-    return f"({text})" if joint and joint != word else text
+def number_pieces(said: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
+    """Return texts of which one holds wherever the condition does: intervals and "is missing".
 
-
-def _joined(pieces: list[str], word: str) -> tuple[str, str]:
-    return f" {word} ".join(pieces), word if len(pieces) > 1 else ""
-
-
-def number_pieces(said: NumberCondition, name: str) -> list[str]:
-    """Return texts of which one holds wherever the condition does: intervals, "not" an interval, "is missing".
+    A missing number is below every cut-off; where it is not meant, the lowest interval says so.
 
     >>> number_pieces(NumberCondition(0, ends=(18.0, 47.5), low=False, missing=False), "age")
     ['18 < age ≤ 47.5']
-    >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=True), "age")
-    ['not age > 47.5']
-    >>> number_pieces(NumberCondition(0, ends=(1.0, 2.0, 3.0), low=True, missing=True), "age")
-    ['not (1 < age ≤ 2 or age > 3)']
+    >>> number_pieces(NumberCondition(0, ends=(1.0, 2.0), low=True, missing=True), "age")
+    ['age ≤ 1', 'age > 2']
+    >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=False), "age")
+    ['age ≤ 47.5 (not missing)']
     """
-    if not said.ends and said.low:
-        return [f"{name} is not missing"] if not said.missing else ["always"]
-    if said.low and said.missing:
-        pieces = _intervals(said.ends, low=False, name=name)
-        return ["not " + (pieces[0] if len(pieces) == 1 else f"({' or '.join(pieces)})")]
-    missing = [f"{name} is missing"] if said.missing else []
-    return (_intervals(said.ends, low=said.low, name=name) + missing) or ["never"]
-
-
-def _intervals(ends: tuple[float, ...], *, low: bool, name: str) -> list[str]:
-    edges = [None, *ends] if low else list(ends)
-    edges += [None] if len(edges) % 2 else []
+    if not said.ends:
+        return [name + notation.remark(" is missing" if said.missing else " is not missing")]
+    edges = [notation.number(end) for end in said.ends]
+    edges = ["", *edges] if said.low else edges
+    edges += [""] if len(edges) % 2 else []
     pieces = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
-        if start is None:
-            pieces.append(f"{name} ≤ {number_text(end or 0.0)}")
-        elif end is None:
-            pieces.append(f"{name} > {number_text(start)}")
-        else:
-            pieces.append(f"{number_text(start)} < {name} ≤ {number_text(end)}")
+        above = f"{start} < " if start else ""
+        pieces.append(f"{above}{name} {notation.at_most} {end}" if end else f"{name} > {start}")
+    if said.low and not said.missing:
+        pieces[0] += notation.remark(" (not missing)")
+    elif said.missing and not said.low:
+        pieces.append(name + notation.remark(" is missing"))
     return pieces
 
 
-def _category(said: CategoryCondition, column: Column) -> tuple[str, str]:
+def _category(said: CategoryCondition, column: Column, notation: Notation) -> Written:
     assert column.categories is not None  # noqa: S101 (the circuit was validated)
-    name = name_text(column.name)
-    values = [category_text(column.categories[code]) for code in said.codes]
+    name = notation.name(column.name)
+    missing = name + notation.remark(" is missing" if said.missing else " is not missing")
+    values = [notation.category(column.categories[code]) for code in said.codes]
     if not values:
-        return f"{name} is missing" if said.missing else f"{name} is not missing", ""
-    if len(values) == 1:
-        text = f"{name} {'≠' if said.other else '='} {values[0]}"
-    else:
-        text = f"{name} {'not in' if said.other else 'in'} {{{', '.join(values)}}}"
+        return Written(missing)
+    several = len(values) > 1
+    named = ", ".join(values).join(notation.braces) if several else values[0]
+    text = f"{name} {notation.relations[2 * several + said.other]} {named}"
     if said.missing == said.other:
-        return text, ""
-    if said.missing:
-        return f"{text} or {name} is missing", "or"
-    return f"{text} and {name} is not missing", "and"
+        return Written(text)
+    joint = notation.any_of if said.missing else notation.all_of
+    return Written(f"{text} {joint} {missing}", joint)
 
 
 def circuit_text(circuit: Circuit, target: str = "prediction") -> str:

@@ -18,9 +18,9 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz")
 def open_model(name: str) -> DLNRegressor | PaperDLNRegressor:
     """Return the model in a file; a table in its place is told apart from a damaged model."""
     path = _path(name)
-    from dln._estimator import load
+    from dln._estimator import load_estimator
 
-    return load(path)
+    return load_estimator(path)
 
 
 def open_saved(name: str) -> SavedModel:

@@ -20,6 +20,9 @@ from dln.circuit._circuit import MISSING, Column, IsIn, IsMissing, Literal, Valu
 from dln.data._rows import weighted_quantile
 from dln.data.table import read_together
 
+#: The shares of a column's weight below and above which numbers are told apart no more: 0 and 1 are these.
+CLIP_QUANTILES: Final = (0.005, 0.995)
+
 #: What a missing number is encoded as: below every cut-off in [0, 1].
 ENCODED_MISSING: Final = np.float32(-1.0)
 
@@ -181,7 +184,6 @@ def learn_encoder(
     rows: Rows | None = None,
     max_categories: int | None = None,
     min_frequency: float = 0.0,
-    clip_quantiles: tuple[float, float] = (0.005, 0.995),
     shared_bits: bool = True,
 ) -> Encoder:
     """Return the encoder of a table given column by column: all its rows, or those named, with weights above zero.
@@ -209,7 +211,7 @@ def learn_encoder(
             categories = columns[j].categories
             if categories is None:
                 missing = np.isnan(taken)
-                if (limits := _limits(taken, weight, clip_quantiles)) is not None:
+                if (limits := _limits(taken, weight)) is not None:
                     scaled.append(ScaledColumn(j, *limits))
             else:
                 missing = taken == MISSING
@@ -235,9 +237,9 @@ def _take(columns: Sequence[Values], rows: Rows | None) -> list[Values]:
     return taken
 
 
-def _limits(values: Values, weight: Floats, clip_quantiles: tuple[float, float]) -> tuple[float, float] | None:
+def _limits(values: Values, weight: Floats) -> tuple[float, float] | None:
     """Return the numbers that become 0 and 1, or None if the column is constant."""
-    smallest, low, high, largest = weighted_quantile(values, weight, (0.0, *clip_quantiles, 1.0)).tolist()
+    smallest, low, high, largest = weighted_quantile(values, weight, (0.0, *CLIP_QUANTILES, 1.0)).tolist()
     if low < high:
         return low, high
     return (smallest, largest) if smallest < largest else None

@@ -212,16 +212,17 @@ def _add_columns(columns: Sequence[Values], first: Hashes, second: Hashes) -> No
     for start in range(0, len(first), CHUNK):
         for column in columns:
             piece = np.array(column[start : start + CHUNK], dtype=np.float64)  # a copy: one type for the kernel
-            _add_column(piece, first[start : start + CHUNK], second[start : start + CHUNK])
+            # Both views: numba would take longer to compile one of them than all the rest.
+            _add_column(piece, piece.view(np.uint64), first[start : start + CHUNK], second[start : start + CHUNK])
 
 
 @compiled(nogil=True)
-def _add_column(values: Floats, first: Hashes, second: Hashes) -> None:
+def _add_column(values: Floats, bits: Hashes, first: Hashes, second: Hashes) -> None:
     """Stir a column into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
 
-    Each step is one to one in the value, so rows that differ in one column only never have equal hashes.
+    `bits` are those of the values. Each step is one to one in the value, so rows that differ in one column only never
+    have equal hashes.
     """
-    bits = values.view(np.uint64)
     for i in range(len(values)):
         value = bits[i]
         if values[i] == 0.0:

@@ -10,7 +10,7 @@ import io
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from dln._errors import ExportError, MissingExtraError
+from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import name_text
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
@@ -41,11 +41,7 @@ def to_excel(form: Form) -> bytes:
     check_names(form, "Excel")
     check_categories(form, "Excel")
     _check_digits(form)
-    try:
-        import xlsxwriter
-    except ImportError as error:
-        feature = "to_excel"
-        raise MissingExtraError(feature, "export", "xlsxwriter") from error
+    xlsxwriter = import_extra("xlsxwriter", "to_excel", "export")
     data = io.BytesIO()
     book: Any = xlsxwriter.Workbook(data, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
     book.set_properties({"title": form.target[:255], "comments": exported_by("excel"), "created": _EPOCH})

@@ -124,7 +124,7 @@ def lower(circuit: Circuit, target: str = "prediction") -> Form:
     >>> circuit = Circuit(columns, (Above(0, 30.0), IsIn(1, (1,))), (Gate(14, 0, 1),), (Rule(2, 2.5),), 8.0, 1)
     >>> form = lower(circuit)
     >>> form.rules[0].text, form.rules[0].steps
-    ('not bmi > 30 or smoker ≠ "yes"', 25)
+    ('bmi ≤ 30 or smoker ≠ "yes"', 25)
     >>> form.rules[0].expression.of[0]
     Check(literal=Above(column=0, cutoff=30.0), negated=True)
     """

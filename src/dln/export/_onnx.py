@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dln._errors import ExportError, MissingExtraError
+from dln._errors import ExportError, import_extra
 from dln._version import __version__
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
@@ -28,11 +28,7 @@ def to_onnx(form: Form) -> bytes:
     """
     check_names(form, "ONNX")
     check_categories(form, "ONNX")
-    try:
-        import onnx
-    except ImportError as error:
-        feature = "to_onnx"
-        raise MissingExtraError(feature, "export", "onnx") from error
+    onnx = import_extra("onnx", "to_onnx", "export")
     graph = _Graph(form, onnx)
     model = onnx.helper.make_model(
         graph.finish(),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dln._errors import ExportError, MissingExtraError
+from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, IsIn
 from dln.circuit._words import weight_text
 from dln.export._dialects import Dialect, find_dialect
@@ -39,7 +39,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
         message = "SQL has no columns without a name, but rules read one: name it and fit again"
         raise ExportError(message)
     how = find_dialect(dialect)
-    writer = _Writer(form, how, _sqlglot(), contributions=contributions)
+    writer = _Writer(form, how, import_extra("sqlglot", "to_sql", "export"), contributions=contributions)
     statement = writer.statement(_table(table, how, writer.sqlglot))
     facts = exported_by("sql", dialect=how.name, table=table, contributions=contributions)
     lines = [f"/* {comment_text(form.title())}. */", f"/* {facts} */", statement.sql(how.sqlglot, pretty=True)]
@@ -51,15 +51,6 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
         )
         raise ExportError(message)
     return text
-
-
-def _sqlglot() -> Any:
-    try:
-        import sqlglot
-    except ImportError as error:
-        feature = "to_sql"
-        raise MissingExtraError(feature, "export", "sqlglot") from error
-    return sqlglot
 
 
 def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:

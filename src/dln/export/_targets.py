@@ -11,10 +11,17 @@ import numpy as np
 
 from dln._errors import ExportError
 from dln.circuit._circuit import Values
+from dln.export._c import to_c
 from dln.export._cases import Limits, cases, holdable
+from dln.export._excel import to_excel
 from dln.export._form import Form
+from dln.export._javascript import to_javascript
+from dln.export._onnx import to_onnx
+from dln.export._python import to_python
+from dln.export._sql import to_sql
 from dln.export._titles import export_facts
 from dln.export._verify import Runner, Verification, compare
+from dln.export._verilog import to_verilog
 
 #: The name of an engine, how it runs a file, and what rows it can hold.
 Engine = tuple[str, Runner, Limits]
@@ -24,20 +31,19 @@ Engine = tuple[str, Runner, Limits]
 class Target:
     """A format: its name, the endings of its files, how it is written and run.
 
-    `write` takes the form and the target's own options; `engine` takes the options and raises `EngineMissing` where
+    `writer` takes the form and the target's own options; `engine` takes the options and raises `EngineMissing` where
     nothing here can run the file.
     """
 
     name: str
     endings: tuple[str, ...]
-    write: Callable[..., bytes]
+    writer: Callable[..., str | bytes]
     engine: Callable[..., Engine]
 
-
-def _write_c(form: Form, **options: Any) -> bytes:
-    from dln.export._c import to_c
-
-    return to_c(form, **options).encode()
+    def write(self, form: Form, **options: Any) -> bytes:
+        """Return the bytes of the file."""
+        written = self.writer(form, **options)
+        return written.encode() if isinstance(written, str) else written
 
 
 def _run_c(*, integers: bool = False, **_: Any) -> Engine:
@@ -48,22 +54,10 @@ def _run_c(*, integers: bool = False, **_: Any) -> Engine:
     return engine, runner.run_c_integers if integers else runner.run_c, Limits()
 
 
-def _write_python(form: Form, **options: Any) -> bytes:
-    from dln.export._python import to_python
-
-    return to_python(form, **options).encode()
-
-
 def _run_python(**_: Any) -> Engine:
     from dln.export.runners._python import run_python
 
     return "Python", run_python, Limits()
-
-
-def _write_javascript(form: Form, **options: Any) -> bytes:
-    from dln.export._javascript import to_javascript
-
-    return to_javascript(form, **options).encode()
 
 
 def _run_javascript(**_: Any) -> Engine:
@@ -74,22 +68,10 @@ def _run_javascript(**_: Any) -> Engine:
     return "Node.js", run_javascript, Limits()
 
 
-def _write_sql(form: Form, **options: Any) -> bytes:
-    from dln.export._sql import to_sql
-
-    return to_sql(form, **options).encode()
-
-
 def _run_sql(*, dialect: str = "duckdb", **_: Any) -> Engine:
     from dln.export.runners._databases import database
 
     return database(dialect)
-
-
-def _write_onnx(form: Form, **options: Any) -> bytes:
-    from dln.export._onnx import to_onnx
-
-    return to_onnx(form, **options)
 
 
 def _run_onnx(**_: Any) -> Engine:
@@ -100,22 +82,10 @@ def _run_onnx(**_: Any) -> Engine:
     return "ONNX Runtime", run_onnx, Limits()
 
 
-def _write_excel(form: Form, **options: Any) -> bytes:
-    from dln.export._excel import to_excel
-
-    return to_excel(form, **options)
-
-
 def _run_excel(**_: Any) -> Engine:
     from dln.export.runners._excel import spreadsheet
 
     return spreadsheet()
-
-
-def _write_verilog(form: Form, **options: Any) -> bytes:
-    from dln.export._verilog import to_verilog
-
-    return to_verilog(form, **options).encode()
 
 
 def _run_verilog(**_: Any) -> Engine:
@@ -128,13 +98,13 @@ def _run_verilog(**_: Any) -> Engine:
 TARGETS: Final = {
     target.name: target
     for target in (
-        Target("c", (".c", ".h"), _write_c, _run_c),
-        Target("sql", (".sql",), _write_sql, _run_sql),
-        Target("javascript", (".js", ".mjs"), _write_javascript, _run_javascript),
-        Target("python", (".py",), _write_python, _run_python),
-        Target("onnx", (".onnx",), _write_onnx, _run_onnx),
-        Target("excel", (".xlsx",), _write_excel, _run_excel),
-        Target("verilog", (".v", ".sv"), _write_verilog, _run_verilog),
+        Target("c", (".c", ".h"), to_c, _run_c),
+        Target("sql", (".sql",), to_sql, _run_sql),
+        Target("javascript", (".js", ".mjs"), to_javascript, _run_javascript),
+        Target("python", (".py",), to_python, _run_python),
+        Target("onnx", (".onnx",), to_onnx, _run_onnx),
+        Target("excel", (".xlsx",), to_excel, _run_excel),
+        Target("verilog", (".v", ".sv"), to_verilog, _run_verilog),
     )
 }
 

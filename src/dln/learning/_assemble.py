@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._graph import Graph
+from dln.data._cutter import Cut, Cutter
 from dln.data._encoding import Encoder
+from dln.data._target import Target
 from dln.learning._expression import Expression, Test
 from dln.learning._inputs import Floats
-from dln.network._discretize import Cut, Cutter, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,13 @@ class Training:
     target: Target
 
 
-def assemble(models: Iterable[tuple[Sequence[Expression], float, Floats]], training: Training) -> list[Circuit]:
+def assemble(
+    models: Iterable[tuple[Sequence[Expression], float, Floats]], cutoffs: Sequence[Floats], training: Training
+) -> list[Circuit]:
     """Return the circuits of models: expressions, intercept and weights for the standardised target.
 
-    Each cut-off becomes the shortest decimal number that separates the same training rows.
+    Each of the cut-offs, which are in scaled units, becomes the shortest decimal number that separates the same
+    training rows.
     """
     models = list(models)
     encoder, target = training.encoder, training.target
@@ -38,12 +42,16 @@ def assemble(models: Iterable[tuple[Sequence[Expression], float, Floats]], train
     cutter = Cutter(graph, encoder, training.values, training.rows)
     n_scaled = len(encoder.scaled)
     tests = {test for expressions, _, _ in models for one in expressions for test in _tests(one)}
-    cutter.look_up(Cut(test.input, test.cutoff) for test in tests if test.input < n_scaled)
+
+    def cut(test: Test) -> Cut:
+        return Cut(test.input, float(cutoffs[test.input][test.place]))
+
+    cutter.look_up(cut(test) for test in tests if test.input < n_scaled)
 
     def edge(expression: Expression) -> int:
         if isinstance(expression, Test):
             k = expression.input
-            above = cutter.above(Cut(k, expression.cutoff)) if k < n_scaled else bits[k - n_scaled]
+            above = cutter.above(cut(expression)) if k < n_scaled else bits[k - n_scaled]
             return above ^ expression.negated
         return graph.gate(expression.gate, edge(expression.a), edge(expression.b))
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple, TypeAlias
-
-import numpy as np
 
 from dln.learning._inputs import Bools, Inputs, Rows
 
@@ -16,10 +13,11 @@ OR: Final = 7
 
 
 class Test(NamedTuple):
-    """An input above a cut-off in scaled units, or a bit; or the opposite."""
+    """An input above one of its cut-offs, or a bit, whose place is 0; or the opposite."""
 
     input: int
-    cutoff: float
+    place: int
+    """Of the cut-off among those of the input."""
     negated: bool
 
 
@@ -32,50 +30,15 @@ class Join(NamedTuple):
 
 
 Expression: TypeAlias = Test | Join
-#: The way from an expression to a part of it: 1 for a, 2 for b.
-Path: TypeAlias = tuple[int, ...]
 
 
 def length(expression: Expression) -> int:
     """Return how many tests an expression has.
 
-    >>> length(Join(AND, Test(0, 0.5, False), Join(OR, Test(1, 0.2, True), Test(2, 0.1, False))))
+    >>> length(Join(AND, Test(0, 5, False), Join(OR, Test(1, 2, True), Test(2, 0, False))))
     3
     """
     return 1 if isinstance(expression, Test) else length(expression.a) + length(expression.b)
-
-
-def paths(expression: Expression, path: Path = ()) -> Iterator[Path]:
-    """Yield the ways to all parts, the whole first."""
-    yield path
-    if isinstance(expression, Join):
-        yield from paths(expression.a, (*path, 1))
-        yield from paths(expression.b, (*path, 2))
-
-
-def part(expression: Expression, path: Path) -> Expression:
-    """Return the part at the end of a path."""
-    for step in path:
-        assert isinstance(expression, Join)  # noqa: S101 (paths lead through joins)
-        expression = expression.a if step == 1 else expression.b
-    return expression
-
-
-def with_part(expression: Expression, path: Path, new: Expression) -> Expression:
-    """Return the expression with another part at the end of a path."""
-    if not path:
-        return new
-    assert isinstance(expression, Join)  # noqa: S101 (paths lead through joins)
-    if path[0] == 1:
-        return expression._replace(a=with_part(expression.a, path[1:], new))
-    return expression._replace(b=with_part(expression.b, path[1:], new))
-
-
-def without_part(expression: Expression, path: Path) -> Expression:
-    """Return the expression without the part at the end of a path: its neighbour takes the place of their join."""
-    join = part(expression, path[:-1])
-    assert isinstance(join, Join)  # noqa: S101 (the end of a path is below a join)
-    return with_part(expression, path[:-1], join.b if path[-1] == 1 else join.a)
 
 
 def negation(expression: Expression) -> Expression:
@@ -117,19 +80,11 @@ class Signals:
             return self._test(expression)
         return joined(expression.gate, self(expression.a), self(expression.b))
 
-    def forced(self, expression: Expression, path: Path, value: bool) -> Bools:  # noqa: FBT001 (the value itself)
-        """Return where the expression would fire if the part at the end of a path were always, or never, true."""
-        if not path:
-            return np.full(self.inputs.n_rows, value)
-        assert isinstance(expression, Join)  # noqa: S101 (paths lead through joins)
-        first, second = (expression.a, expression.b) if path[0] == 1 else (expression.b, expression.a)
-        return joined(expression.gate, self.forced(first, path[1:], value), self(second))
-
     def _test(self, test: Test) -> Bools:
         fires = self._tests.get(test)
         if fires is None:
             if len(self._tests) >= self.MAX_KEPT:
                 self._tests.clear()
-            above = self.inputs.fires(test.input, test.cutoff)
+            above = self.inputs.bins[test.input] > test.place
             fires = self._tests[test] = ~above if test.negated else above
         return fires

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dln.learning._expression import AND, OR, Expression, Join, length
 from dln.learning._inputs import Bools, Floats
-from dln.learning._scan import MIN_WEIGHT
+from dln.learning._scan import MIN_WEIGHT, WITH_AND, WITH_OR, Scanner
 from dln.learning._task import Task
 
 #: Share of the rows that a rule is grown on, and how often it may use all inputs instead of some.
@@ -49,11 +48,11 @@ def grow(
         if len(rules) >= AT_LEAST and stop():
             break
         drawn = rng.random(task.n_rows) < ROW_SHARE
-        inputs = task.scanner.all_inputs
+        scanner = task.scanner
         if n_inputs > 2 and rng.random() >= ALL_INPUTS:  # noqa: PLR2004 (of two inputs, none can be spared)
             n = max(2, int(n_inputs * rng.uniform(LEAST_INPUT_SHARE, 1.0)))
-            inputs = np.sort(rng.choice(n_inputs, n, replace=False)).astype(np.int32)
-        rule = _grow_one(task, residual, drawn, inputs, int(rng.integers(1, max_length + 1)), rng)
+            scanner = scanner.among(np.sort(rng.choice(n_inputs, n, replace=False)))
+        rule = _grow_one(task, scanner, residual, drawn, int(rng.integers(1, max_length + 1)), rng)
         if rule is None:
             continue
         fires = task.signals(rule)
@@ -69,25 +68,23 @@ def grow(
 
 def _grow_one(
     task: Task,
+    scanner: Scanner,
     residual: Floats,
     drawn: Bools,
-    inputs: npt.NDArray[np.int32],
     max_length: int,
     rng: np.random.Generator,
 ) -> Expression | None:
     """Return a rule grown test by test on the drawn rows, or None where nothing can be told apart."""
-    nothing = np.zeros(task.n_rows, dtype=np.bool_)
-    first = task.scanner(nothing, drawn, residual, 3, inputs)
+    nowhere = np.zeros(task.n_rows, dtype=np.bool_)
+    first = scanner.alone(drawn, residual, 3)
     if not first:
         return None
     gain, rule = first[0 if rng.random() < BEST_FIRST else int(rng.integers(len(first)))]
     expression: Expression = rule
     while length(expression) < max_length:
-        fires = task.signals(expression)
-        inside, outside = fires & drawn, ~fires & drawn
-        options = [(g, AND, test) for g, test in task.scanner(nothing, inside, residual, 1, inputs)]
-        if rng.random() < OR_SHARE:
-            options += [(g, OR, test) for g, test in task.scanner(inside, outside, residual, 1, inputs)]
+        only = None if rng.random() < OR_SHARE else WITH_AND
+        found = scanner(task.signals(expression), nowhere, drawn, residual, 1, only)
+        options = [(g, AND, test) for g, test in found[WITH_AND]] + [(g, OR, test) for g, test in found[WITH_OR]]
         better, gate, test = max(options, key=lambda option: option[0], default=(0.0, AND, rule))
         if better <= gain * WORTH_IT:
             break

@@ -79,11 +79,6 @@ class Inputs:
         parts: dict[str, Any] = {name: np.concatenate(pair, axis=1) for name, pair in both.items()}
         return replace(self, **parts)
 
-    def fires(self, k: int, cutoff: float) -> Bools:
-        """Return where input k is above a cut-off, or is 1, ``(n_rows,)``."""
-        n_scaled = len(self.cutoffs)
-        return np.asarray(self.numbers[k] > np.float32(cutoff)) if k < n_scaled else self.bits[k - n_scaled]
-
     def as_table(self) -> Floats:
         """Return the inputs as other libraries want them, ``(n_rows, n_inputs)``, missing numbers as NaN."""
         numbers = np.where(self.numbers < 0, np.nan, self.numbers.astype(np.float64))
@@ -94,13 +89,14 @@ def bin_inputs(
     numbers: npt.NDArray[np.float32],
     bits: npt.NDArray[np.float32],
     columns: Sequence[int],
-    max_cutoffs: int = MAX_CUTOFFS,
+    cutoffs: tuple[Floats, ...] | None = None,
 ) -> Inputs:
-    """Return the encoder's outputs ``(n_rows, …)`` in bins, with cut-offs at even ranks of the rows.
+    """Return the encoder's outputs ``(n_rows, …)`` in bins, between given cut-offs or those at even ranks of the rows.
 
     `columns` are the table's columns that the outputs are made from.
     """
-    cutoffs = tuple(even_cutoffs(numbers[:, k], max_cutoffs) for k in range(numbers.shape[1]))
+    if cutoffs is None:
+        cutoffs = tuple(even_cutoffs(numbers[:, k], MAX_CUTOFFS) for k in range(numbers.shape[1]))
     bins = np.empty((len(cutoffs) + bits.shape[1], len(numbers)), dtype=np.uint8)
     for k, cuts in enumerate(cutoffs):
         # Compared as float32, as the numbers are: what a cut-off separates must not hang on rounding.

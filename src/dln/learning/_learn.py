@@ -26,14 +26,14 @@ from dln.learning._task import PENALTY, Clock, Task
 from dln.learning._teachers import Lessons, n_teachers, teach
 from dln.learning._validate import Choice, choose_goal, weighted_sum
 from dln.learning._weights import solve_weights
-from dln.network._networks import Outcome, train_quietly
-from dln.network._networks import Task as NetworkTask
+from dln.network._networks import NetworkTask, Outcome
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-#: Rows that rules are searched on, a sample by content: more tell no more of a hundred conditions.
-MAX_ROWS: Final = 10_000
+#: Rows that rules are searched on, a sample by content. With 20 000 instead of 10 000 housing and bike gained 0.001 to
+#: 0.006 of R² (two splits each) and took a fifth more time.
+MAX_ROWS: Final = 15_000
 #: Fewer rows than this are neither taught nor validated on: a fold of them would tell nothing.
 MIN_ROWS: Final = 40
 N_FOLDS: Final = 5
@@ -47,6 +47,10 @@ LARGER: Final = (200, 400)
 #: best leaves unexplained: where that is next to nothing, a thousandth of the variance would be most of it.
 TOLERANCE: Final = 0.001
 UNEXPLAINED: Final = 0.03
+
+
+#: Where there are no rows to validate on, each condition must have so many to learn from: 25 rows got 98 conditions.
+ROWS_PER_CONDITION: Final = 4
 
 
 class Shown(Protocol):
@@ -69,7 +73,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SizedRules:
     """The best rules found for a budget of conditions, with weights for the standardised target."""
 
     budget: int
@@ -96,7 +100,7 @@ class Validation:
 class Learned:
     """What a fit has learned: points from the smallest to the largest, and which of them is the model."""
 
-    points: tuple[Point, ...]
+    points: tuple[SizedRules, ...]
     chosen: int
     validation: Validation | None
     ceiling: float | None
@@ -138,8 +142,10 @@ class Fit:
     def _learn(self, rows: Sample, unseen: Sample | None, pool: ThreadPoolExecutor) -> Learned:
         recipe, seed = self.setting.recipe, self.setting.seed
         sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
-        distillation = self._distil(sample, pool)
-        with Compiling(self.progress.stage, networks=recipe.n_networks > 0) as compiling:
+        with Compiling(
+            self.progress.stage, networks=recipe.n_networks > 0, n_threads=self.setting.n_threads
+        ) as compiling:
+            distillation = self._distil(sample, pool)
             compiling.wait("search")
             choice = self._choose(distillation, pool)
             compiling.wait("networks")
@@ -155,7 +161,7 @@ class Fit:
             folds = [({point.budget: point.predict(unseen.inputs) for point in points}, unseen)]
         validation = self._joined(folds, {point.budget for point in points})
         ceiling = None if distillation.lessons is None else distillation.lessons.explained
-        return Learned(points, _smallest_good(points, validation), validation, ceiling, outcome)
+        return Learned(points, _smallest_good(points, validation, len(rows.y)), validation, ceiling, outcome)
 
     def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
         """Return the sample with what teachers make of it."""
@@ -218,7 +224,7 @@ class Fit:
         goal = Goal(float(arrays["share_of_y"]), bool(arrays["synthetic"]))
         return Choice(goal, float(arrays["penalty"]))
 
-    def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[Point, ...]:
+    def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
         """Return the best rules found for every size, weights solved for on all rows."""
         recipe, seed = self.setting.recipe, self.setting.seed
         after_each = self.progress.stage("rules", n_steps(recipe))
@@ -242,18 +248,19 @@ class Fit:
                 fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(whole.y))
                 loss = self.setting.loss
                 solved = solve_weights(fires, whole.y, whole.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
-                points.append(Point(size, tuple(expressions), *solved))
+                points.append(SizedRules(size, tuple(expressions), *solved))
         return tuple(points)
 
-    def _point(self, size: int, rules: RuleSet, choice: Choice) -> Point:
+    def _point(self, size: int, rules: RuleSet, choice: Choice) -> SizedRules:
         loss, task = self.setting.loss, rules.task
         if loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
-            fires = np.array(rules.fires, dtype=np.bool_).reshape(len(rules), task.n_rows)
             penalty = PENALTY * choice.penalty
-            solved = solve_weights(fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile)
-        return Point(size, tuple(rules.expressions), *solved)
+            solved = solve_weights(
+                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile
+            )
+        return SizedRules(size, tuple(rules.expressions), *solved)
 
     def _validate(
         self, distillation: Distillation, choice: Choice, fold: int
@@ -267,8 +274,7 @@ class Fit:
             stop = clock.stage("validation", 0.85)
             if stop():
                 return None
-            trained = train_quietly(_network_task(task, recipe, seed), stop=clock.stage("validation", 0.5))
-            student = train_student(task, neurons(trained, task.inputs, recipe.budget), recipe, seed, stop=stop)
+            student = train_student(task, [], recipe, seed, stop=stop)
             path = _path(student, recipe, seed, clock)
             if stop():
                 return None
@@ -304,11 +310,12 @@ def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:
 
 
 def _quicker(recipe: Recipe) -> Recipe:
-    """Return the recipe of a validation: one network and a quarter of the generations.
+    """Return the recipe of a validation: no networks and a quarter of the generations.
 
-    What it finds is a little worse than the model, so what is validated is a little less than the model's worth.
+    What it finds is a little worse than the model, so what is validated is a little less than the model's worth. A
+    network of its own for each fold took a sixth of a fit.
     """
-    return replace(recipe, n_networks=min(1, recipe.n_networks), n_generations=recipe.n_generations // 4)
+    return replace(recipe, n_networks=0, n_generations=recipe.n_generations // 4)
 
 
 def _network_task(task: Task, recipe: Recipe, seed: list[int]) -> NetworkTask:
@@ -330,11 +337,12 @@ def _path(student: Student, recipe: Recipe, seed: list[int], clock: Clock) -> di
     return path
 
 
-def _smallest_good(points: Sequence[Point], validation: Validation | None) -> int:
+def _smallest_good(points: Sequence[SizedRules], validation: Validation | None, n_rows: int) -> int:
     """Return the place of the smallest point that is worth nearly as much as the best."""
     last = len(points) - 1
     if validation is None:
-        return last
+        few = max(1, n_rows // ROWS_PER_CONDITION)
+        return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
     worth = [validation.explained.get(point.budget, -np.inf) for point in points]
     enough = max(worth) - min(TOLERANCE, UNEXPLAINED * (1.0 - max(worth)))
     return next((i for i, value in enumerate(worth) if value >= enough), last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -9,21 +10,24 @@ import numpy as np
 from dln.circuit import _gates as gates
 from dln.circuit._gates import GATES
 from dln.learning._expression import XOR, Expression, Join, Test, length, negation
+from dln.learning._inputs import Floats
 from dln.network._network import Network
 
 #: What a neuron computes: an expression, a constant, or None where it is too long.
 _Signal: TypeAlias = Expression | bool | None
 
 
-def neuron_expressions(network: Network, n_scaled: int, max_length: int) -> list[Expression]:
+def neuron_expressions(network: Network, cutoffs: Sequence[Floats], max_length: int) -> list[Expression]:
     """Return what the neurons of a network compute in its hard forward pass, once each, up to a length.
 
-    A neuron of layer k has at most 2^k tests: depth bounds length.
+    A neuron of layer k has at most 2^k tests: depth bounds length. Thresholds move to the nearest of the cut-offs that
+    rules are made of; polish would move them there anyway.
     """
     wiring, parameters = network.wiring, network.parameters
-    signals: list[_Signal] = [Test(n_scaled + bit, 0.5, negated=False) for bit in range(wiring.n_bits)]
+    n_scaled = len(cutoffs)
+    signals: list[_Signal] = [Test(n_scaled + bit, 0, negated=False) for bit in range(wiring.n_bits)]
     for k, bias, slope in zip(wiring.threshold_input, parameters.bias, parameters.slope, strict=True):
-        signals.append(_threshold(int(k), bias, float(slope)))
+        signals.append(_threshold(int(k), float(bias), float(slope), cutoffs[k]))
     kinds = wiring.gates[parameters.gate_logits.argmax(axis=0)]
     neurons = np.arange(wiring.n_neurons)
     links_a = wiring.links_a[parameters.link_a_logits.argmax(axis=0), neurons]
@@ -40,19 +44,17 @@ def neuron_expressions(network: Network, n_scaled: int, max_length: int) -> list
     return list(found)
 
 
-def _threshold(k: int, bias: np.float32, slope: float) -> _Signal:
-    """Return ``x > bias``, or ``bias > x``: not above the number just below it."""
-    if slope == 0.0:
+def _threshold(k: int, bias: float, slope: float, cutoffs: Floats) -> _Signal:
+    """Return ``x > bias``, or where the slope is negative ``x < bias``, at the cut-off nearest to it."""
+    if slope == 0.0 or not len(cutoffs):
         return False
-    if slope > 0:
-        return Test(k, float(bias), negated=False)
-    return Test(k, float(np.nextafter(bias, np.float32(-np.inf))), negated=True)
+    return Test(k, int(np.argmin(np.abs(cutoffs - bias))), negated=slope < 0)
 
 
 def gate(kind: int, a: _Signal, b: _Signal) -> _Signal:
     """Return one of the 16 gates of two signals, constants folded.
 
-    >>> x, y = Test(0, 0.5, False), Test(1, 0.5, False)
+    >>> x, y = Test(0, 5, False), Test(1, 5, False)
     >>> gate(11, x, y) == Join(gates.OR, x, negation(y)), gate(1, x, True) == x, gate(6, x, x)
     (True, True, False)
     """

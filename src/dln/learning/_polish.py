@@ -10,14 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from dln.learning._changes import Effort, best_change
-from dln.learning._expression import Expression, Test, length, paths, without_part
-from dln.learning._rule_set import Rest, RuleSet
+from dln.learning._changes import Change, Effort, longer, make_changes, shorter
+from dln.learning._rule_set import RuleSet
 from dln.learning._task import Budget
 
 #: How widely changes are looked for: in a sweep, where all kinds compete, and where a rule is only made longer.
 SWEEPING: Final = Effort(per_place=3, judged=10)
 EXTENDING: Final = Effort(per_place=2, judged=5)
+#: Rules that are swept before somebody is asked whether to stop: of the largest tables, in less than a second.
+AT_A_TIME: Final = 16
 #: A change must lower the loss by this share of the target's variation.
 WORTH_IT: Final = 1e-6
 #: A sweep that changes fewer rules than this share ends the polish.
@@ -45,24 +46,15 @@ def polish(
 
 def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator, stop: Callable[[], bool]) -> int:
     """Make the best change of every rule, in random order; return how many were changed."""
-    task, n_changed = rules.task, 0
-    price = PRICE * rules.marginal
-    for j in rng.permutation(len(rules)).tolist():
+    order, n_changed = rng.permutation(len(rules)), 0
+    price, worth_it = PRICE * rules.marginal, WORTH_IT * rules.task.variation
+    rules.forget_inverse()
+    for first in range(0, len(order), AT_A_TIME):
         if stop():
             break
-        room = budget.conditions - rules.n_conditions + rules.lengths[j]
-        longest = min(budget.rule_length, room)
-        own, change = best_change(rules, j, rules.without(j), SWEEPING, longest=longest, price=price)
-        if change is not None and change.gain > own + WORTH_IT * task.variation:
-            rules.replace(j, change.expression, task.signals(change.expression))
-            n_changed += 1
+        some = order[first : first + AT_A_TIME]
+        n_changed += make_changes(rules, some, budget, SWEEPING, price, worth_it)
     return n_changed
-
-
-def _single_tests(rules: RuleSet, rest: Rest) -> list[Test]:
-    n = rules.task.n_rows
-    nowhere, everywhere = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
-    return [test for _, test in rules.task.scanner(nowhere, everywhere, rest.residual, SWEEPING.per_place)]
 
 
 def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
@@ -70,66 +62,49 @@ def extend(rules: RuleSet, budget: Budget, stop: Callable[[], bool]) -> None:
     task = rules.task
     rules.marginal = 0.0
     while rules.n_conditions < budget.conditions and not stop():
-        options: list[tuple[float, int, Expression]] = []
+        options = longer(rules, budget, EXTENDING)
         if len(rules) < budget.rules:
-            rest = rules.without(None)
-            tests = _single_tests(rules, rest)
-            gains = rules.gains(rest, [task.signals(test) for test in tests])
-            options += [(float(gain), len(rules), test) for gain, test in zip(gains, tests, strict=True)]
-        for j in range(len(rules)):
-            longest = rules.lengths[j] + 1
-            if longest <= budget.rule_length:
-                own, change = best_change(rules, j, rules.without(j), EXTENDING, longest=longest, only_longer=True)
-                if change is not None:
-                    options.append((change.gain - own, j, change.expression))
-        if not options or max(options, key=lambda option: option[0])[0] < WORTH_IT * task.variation:
+            options += _single_tests(rules)
+        if not options or max(option.worth for option in options) < WORTH_IT * task.variation:
             break
-        options.sort(key=lambda option: -option[0])
-        rules.marginal = options[0][0]
+        options.sort(key=lambda option: -option.worth)
+        rules.marginal = options[0].worth
         _make(rules, options, budget)
 
 
-def _make(rules: RuleSet, options: list[tuple[float, int, Expression]], budget: Budget) -> None:
+def _single_tests(rules: RuleSet) -> list[Change]:
+    """Return what new rules of one test would gain."""
+    task = rules.task
+    everywhere = np.ones(task.n_rows, dtype=np.bool_)
+    tests = [test for _, test in task.scanner.alone(everywhere, rules.residual(), SWEEPING.per_place)]
+    fires = np.array([task.signals(test) for test in tests], np.bool_).reshape(len(tests), task.n_rows)
+    return [Change(gain, len(rules), test) for gain, test in zip(rules.gains(fires).tolist(), tests, strict=True)]
+
+
+def _make(rules: RuleSet, options: list[Change], budget: Budget) -> None:
     """Make the best extension, and with it those of other rules that gain nearly as much."""
     touched: set[int] = set()
     most = max(1, round(TOGETHER * budget.conditions))
     for gain, j, expression in options:
-        if rules.n_conditions >= budget.conditions or len(touched) == most or gain < NEARLY * options[0][0]:
+        if rules.n_conditions >= budget.conditions or len(touched) == most or gain < NEARLY * options[0].worth:
             break
-        if j in touched:
+        if j in touched or expression is None:
             continue
         touched.add(j)
-        fires = rules.task.signals(expression)
         if j < len(rules):
-            rules.replace(j, expression, fires)
+            rules.replace(j, expression)
         else:
-            rules.add(expression, fires)
+            rules.add(expression)
 
 
 def shrink(rules: RuleSet, budget: Budget) -> None:
     """Drop the parts that are missed least, per condition, until the set fits into the budget."""
-    task = rules.task
     while (excess := rules.n_conditions - budget.conditions) > 0 or len(rules) > budget.rules:
         n_too_many = len(rules) - budget.rules
-        options: list[tuple[float, int, Expression | None]] = []
-        for j, expression in enumerate(rules.expressions):
-            rest = rules.without(j)
-            shorter = [without_part(expression, path) for path in paths(expression) if path and n_too_many <= 0]
-            gains = rules.gains(rest, [*map(task.signals, shorter), rules.fires[j]])
-            options.append((float(gains[-1]) / length(expression), j, None))
-            for gain, option in zip(gains[:-1], shorter, strict=True):
-                options.append((float(gains[-1] - gain) / (length(expression) - length(option)), j, option))
-        options.sort(key=lambda option: option[0])
-        _drop(rules, options, max(1, int(DROPPED_AT_ONCE * max(excess, n_too_many))))
-
-
-def _drop(rules: RuleSet, options: list[tuple[float, int, Expression | None]], most: int) -> None:
-    """Drop what is missed least, of at most so many rules."""
-    chosen = {j: option for _, j, option in reversed(options)}  # of each rule, the least missed
-    order = list(dict.fromkeys(j for _, j, _ in options))[:most]
-    for j in sorted(order, reverse=True):  # from the last: those before keep their places
-        option = chosen[j]
-        if option is None:
-            rules.remove(j)
-        else:
-            rules.replace(j, option, rules.task.signals(option))
+        options = sorted(shorter(rules, only_whole=n_too_many > 0), key=lambda option: option.worth)
+        dropped = options[: max(1, int(DROPPED_AT_ONCE * max(excess, n_too_many)))]
+        for _, j, expression in dropped:
+            if expression is not None:
+                rules.replace(j, expression)
+        gone = {j for _, j, expression in dropped if expression is None}
+        rules.keep([j for j in range(len(rules)) if j not in gone])

@@ -25,7 +25,7 @@ def screened(sample: Sample) -> Rows:
     rows = np.arange(min(MAX_ROWS, len(sample.y)))
     task = Task(*sample.at(rows))
     everywhere = np.ones(task.n_rows, dtype=np.bool_)
-    tests = task.scanner(~everywhere, everywhere, task.centred, 2 * n_inputs)
+    tests = task.scanner.alone(everywhere, task.centred, 2 * n_inputs)
     # Both senses of a test come up: the first of each input counts.
     ranked = list(dict.fromkeys(test.input for _, test in tests))
     return np.sort(np.array(ranked[:MAX_INPUTS], dtype=np.intp))

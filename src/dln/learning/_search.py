@@ -78,7 +78,7 @@ def _next_pool(
     pool = [expression for rules in parents for expression in rules.expressions]
     drawn = rng.choice(len(candidates), min(DRAWN, len(candidates)), replace=False).tolist()
     pool += [candidates[i] for i in drawn]
-    residual = parents[0].without(None).residual
+    residual = parents[0].residual()
     return pool + grow(task, GROWN, budget.rule_length, seed, rate=GROWTH_RATE, stop=stop, target=residual)
 
 

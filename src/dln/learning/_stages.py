@@ -59,12 +59,12 @@ def from_text(text: npt.NDArray[np.uint8]) -> Any:
 def expression_of(value: list[Any]) -> Expression:
     """Return the expression that JSON has made a list of.
 
-    >>> expression_of([1, [0, 0.5, False], [3, 0.25, True]])
-    Join(gate=1, a=Test(input=0, cutoff=0.5, negated=False), b=Test(input=3, cutoff=0.25, negated=True))
+    >>> expression_of([1, [0, 5, False], [3, 2, True]])
+    Join(gate=1, a=Test(input=0, place=5, negated=False), b=Test(input=3, place=2, negated=True))
     """
     if isinstance(value[1], list):
         return Join(int(value[0]), expression_of(value[1]), expression_of(value[2]))
-    return Test(int(value[0]), float(value[1]), bool(value[2]))
+    return Test(int(value[0]), int(value[1]), bool(value[2]))
 
 
 def named(arrays: Mapping[str, Any]) -> Arrays:

@@ -89,7 +89,7 @@ def network_data(task: Task) -> Data:
 
 def neurons(networks: Sequence[Trained], inputs: Inputs, budget: Budget) -> list[list[Expression]]:
     """Return the candidate rules of each network."""
-    return [neuron_expressions(one.network, len(inputs.cutoffs), budget.rule_length) for one in networks]
+    return [neuron_expressions(one.network, inputs.cutoffs, budget.rule_length) for one in networks]
 
 
 @dataclass(frozen=True, slots=True)

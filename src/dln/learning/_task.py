@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from dln.learning._bits import Words, pack, planes_of
 from dln.learning._expression import Signals
 from dln.learning._inputs import Floats, Inputs
 from dln.learning._scan import Scanner
@@ -94,7 +96,7 @@ class Task:
 
     def __init__(self, inputs: Inputs, target: Floats, weight: Floats) -> None:
         self.inputs = inputs
-        self.weight = weight / weight.mean()
+        self.planes, self.weight = planes_of(weight / weight.mean())
         self.total_weight = float(self.weight.sum())
         self.root_weight = np.sqrt(self.weight).astype(np.float32)
         self.mean = float(self.weight @ target) / self.total_weight
@@ -109,6 +111,28 @@ class Task:
     @property
     def n_rows(self) -> int:
         return len(self.target)
+
+    @cached_property
+    def valid(self) -> Words:
+        """All rows, as bits."""
+        words: Words = pack(np.ones((1, self.n_rows), np.bool_))[0]
+        return words
+
+    @cached_property
+    def first_test(self) -> npt.NDArray[np.int64]:
+        """Where the tests of each input begin in the bank."""
+        sizes = self.inputs.n_bins.astype(np.int64) - 1
+        return np.cumsum(sizes) - sizes
+
+    @cached_property
+    def bank(self) -> Words:
+        """(n_tests, n_words): where each input is above each of its cut-offs."""
+        inputs = self.inputs
+        of_inputs = [
+            pack(bins > np.arange(n_bins - 1, dtype=np.uint8)[:, np.newaxis])
+            for bins, n_bins in zip(inputs.bins, inputs.n_bins.tolist(), strict=True)
+        ]
+        return np.concatenate([np.empty((0, len(self.valid)), np.uint64), *of_inputs])
 
     def first_rows(self, n: int) -> Task:
         """Return the task on n of the rows, evenly taken."""

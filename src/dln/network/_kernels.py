@@ -113,8 +113,8 @@ class Settings(NamedTuple):
 
 
 def are_compiled() -> bool:
-    """Whether this process or an earlier one has compiled the training step."""
-    return is_compiled(_train_epoch)
+    """Whether this process or another one has compiled all that a training calls."""
+    return all(is_compiled(kernel) for kernel in (_train_epoch, _hard_outputs, weighted_loss))
 
 
 @_jit

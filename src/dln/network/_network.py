@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.tree import DecisionTreeRegressor
 
 from dln.circuit._gates import CANDIDATE_ORDER
 
@@ -212,6 +211,9 @@ def tree_cutoffs(
     known = values >= 0
     if n_thresholds < 1 or known.sum() < 2:  # noqa: PLR2004 (a split needs two rows)
         return np.empty(0, dtype=np.float32)
+    # Here and not above: who only compiles kernels need not wait two seconds for scikit-learn.
+    from sklearn.tree import DecisionTreeRegressor
+
     tree = DecisionTreeRegressor(max_leaf_nodes=n_thresholds + 1, random_state=0)
     tree.fit(values[known, None], target[known], sample_weight=weight[known])
     splits = tree.tree_.threshold[tree.tree_.feature >= 0]

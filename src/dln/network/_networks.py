@@ -37,7 +37,7 @@ class Architecture:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class NetworkTask:
     """What to train: data, shape, plan, one seed per network, and where validation rows come from."""
 
     data: layout.Data
@@ -66,7 +66,7 @@ def initial_cutoffs(data: layout.Data, n_thresholds: int) -> list[Float32]:
 
 
 def train_networks(
-    task: Task,
+    task: NetworkTask,
     *,
     n_threads: int,
     callbacks: Sequence[Callback],
@@ -129,7 +129,7 @@ def _result(index: int, future: Future[Trained | None]) -> Trained | None:
     return future.result()
 
 
-def network_for(task: Task, cutoffs: list[Float32], seed: int) -> Network:
+def network_for(task: NetworkTask, cutoffs: list[Float32], seed: int) -> Network:
     """Return the untrained network of a seed."""
     shape = task.architecture
     return build_network(
@@ -149,7 +149,7 @@ def validation_rows(n: int, n_validation: int, seed: int) -> npt.NDArray[np.intp
     return np.sort(np.random.default_rng([seed, n]).permutation(n)[:n_validation])
 
 
-def _train_one(task: Task, cutoffs: list[Float32], index: int, watch: _Watch) -> Trained | None:
+def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Watch) -> Trained | None:
     """Train a network, or go on training it; None if all are to stop before it has begun."""
     state = None if watch.store is None else watch.store.state(index)
     if watch.stop and state is None and index > 0:
@@ -207,14 +207,3 @@ class _Watch:
             except KeyboardInterrupt:
                 self.interrupt()
         return self.stop or self._asked_to_stop()
-
-
-def train_quietly(task: Task, *, stop: Callable[[], bool]) -> list[Trained]:
-    """Train one network after the other, without progress, callbacks or checkpoint."""
-    cutoffs = initial_cutoffs(task.data, task.architecture.n_thresholds)
-    if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
-        return []
-    return [
-        train(network_for(task, cutoffs, seed), task.data, None, task.plan, seed=seed, after_epoch=lambda _: stop())
-        for seed in task.seeds
-    ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.circuit._words import name_text
 from dln.readers._frontier import Frontier
 
@@ -74,11 +74,7 @@ def frontier_chart(frontier: Frontier, ax: Any = None) -> Any:
 def _axes(ax: Any, height: float = 3.6) -> Any:
     if ax is not None:
         return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        feature = "a chart"
-        raise MissingExtraError(feature, "plot", "matplotlib") from error
+    plt = import_extra("matplotlib.pyplot", "a chart", "plot")
     return plt.subplots(figsize=(6.0, height), layout="constrained")[1]
 
 

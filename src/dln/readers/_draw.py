@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.circuit._circuit import Circuit
 from dln.circuit._formula import (
     AllOf,
@@ -233,11 +233,6 @@ def _circle(negated: bool) -> str:  # noqa: FBT001 (internal)
 
 
 def _render(dot: str, kind: str) -> bytes:
-    try:
-        import pygraphviz
-    except ImportError as error:
-        feature = "drawing a circuit"
-        raise MissingExtraError(feature, "plot", "pygraphviz") from error
-    graph: Any = pygraphviz.AGraph(string=dot)
+    graph = import_extra("pygraphviz", "drawing a circuit", "plot").AGraph(string=dot)
     drawn: bytes = graph.draw(format=kind, prog="dot")
     return drawn

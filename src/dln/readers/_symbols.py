@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.circuit._circuit import Circuit
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 from dln.circuit._words import category_text, name_text
@@ -58,12 +58,7 @@ def sympy_symbols(circuit: Circuit) -> dict[tuple[int, int | str | None], Any]:
 
 
 def _sympy() -> Any:
-    try:
-        import sympy
-    except ImportError as error:
-        feature = "to_sympy()"
-        raise MissingExtraError(feature, "symbolic", "sympy") from error
-    return sympy
+    return import_extra("sympy", "to_sympy()", "symbolic")
 
 
 def _condition(sympy: Any, condition: Formula, symbols: dict[tuple[int, int | str | None], Any]) -> Any:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit, Column, Values
 from dln.circuit._words import name_text
 from dln.circuit.bits import predict, prepare
+from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
-from dln.network._discretize import check_target
 from dln.readers._frontier import Frontier
 from dln.readers._widths import USUAL
 from dln.report._caveats import caveats

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.circuit._words import counted, thousands
 from dln.readers._widths import USUAL
 from dln.report._charts import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
@@ -108,15 +108,11 @@ def _asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        feature = "a report"
-        raise MissingExtraError(feature, "report", "jinja2") from error
-    environment = Environment(
-        loader=PackageLoader("dln.report"),
+    jinja2 = import_extra("jinja2", "a report", "report")
+    environment: Environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dln.report"),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -12,7 +12,7 @@ from dln.circuit._formula import NumberCondition, formula
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes
 from dln.readers._rules import RuleRow, RuleTable
 from dln.report._data import CardGroup, CardRule, Scorecard
-from dln.report._phrases import Phrases
+from dln.report._phrases import phrase
 
 #: Characters of a rule that stand on one line where a sheet has two columns of them.
 _LINE: Final = 44
@@ -20,7 +20,7 @@ _LINE: Final = 44
 
 def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     """Return the scorecard of a circuit; `rules` is its table of rules."""
-    phrases, sizes = Phrases(circuit), node_sizes(circuit)
+    sizes = node_sizes(circuit)
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
     for row in rules:
         by_columns.setdefault(tuple(node_columns(circuit, circuit.rules[row.index].node)), []).append(row)
@@ -33,7 +33,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
 
     def card_rule(row: RuleRow) -> CardRule:
         support = None if math.isnan(row.support) else row.support
-        return CardRule(row.index, phrases.of(circuit.rules[row.index].node), row.weight, support)
+        return CardRule(row.index, phrase(circuit, circuit.rules[row.index].node), row.weight, support)
 
     def staircase(row: RuleRow) -> tuple[float, float]:
         """Cut-offs of one column read best in the column's own order, other rules by what they move."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.tune._context import Context, Space
 from dln.tune._trial import Outcome, State
 
@@ -42,12 +42,7 @@ class Evaluation:
 
 def optuna() -> Any:
     """Return the package."""
-    try:
-        import optuna as package
-    except ImportError as error:
-        feature = "search"
-        raise MissingExtraError(feature, "tune", "optuna") from error
-    return package
+    return import_extra("optuna", "search", "tune")
 
 
 @contextmanager

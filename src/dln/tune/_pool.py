@@ -24,7 +24,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln._regressor import n_threads
 from dln.tune import _ray
 
@@ -154,12 +154,7 @@ class Pool(Generic[T, R]):
 
 
 def _cloudpickle() -> Any:
-    try:
-        import cloudpickle
-    except ImportError as error:
-        feature = "work in other processes"
-        raise MissingExtraError(feature, "tune", "cloudpickle") from error
-    return cloudpickle
+    return import_extra("cloudpickle", "work in other processes", "tune")
 
 
 def _or_none(seconds: float) -> float | None:

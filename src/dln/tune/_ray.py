@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from joblib.parallel import ParallelBackendBase, register_parallel_backend
 
-from dln._errors import MissingExtraError
+from dln._errors import import_extra
 from dln.tune._storage import StudyError
 
 #: How often Ray runs a task again whose process or machine was lost.
@@ -75,12 +75,7 @@ register_parallel_backend(BACKEND, RayTasks)
 
 def ray_package() -> Any:
     """Return the package."""
-    try:
-        import ray
-    except ImportError as error:
-        feature = "work on a cluster"
-        raise MissingExtraError(feature, "ray", "ray") from error
-    return ray
+    return import_extra("ray", "work on a cluster", "ray")
 
 
 def connect(address: str) -> int:

@@ -17,14 +17,14 @@ from dln.tune._progress import Progress
 from dln.tune._prune import Thresholds
 from dln.tune._storage import Storage
 from dln.tune._study import TrialRecord
-from dln.tune._trial import Outcome, OutOfTimeError, Task
+from dln.tune._trial import Outcome, OutOfTimeError, Trial
 
 #: Trials are asked for in rounds of this many, with the knowledge of all rounds before. So up to this many trials can
 #: run side by side and the study is the same as one by one, for a few trials' delay in learning.
 ROUND: Final = 4
 
 #: What trials run on: tasks in, outcomes out.
-Workers: TypeAlias = Pool[Task, Outcome]
+Workers: TypeAlias = Pool[Trial, Outcome]
 
 
 class Run:
@@ -99,7 +99,7 @@ class Run:
         for number in numbers:
             suggestion = suggestions[number] = ask(self._space, self._context, known, number=number, seed=self._seed)
             if (twin := _twin(suggestion, known)) is None:
-                tasks.append(Task(number, suggestion.params, thresholds))
+                tasks.append(Trial(number, suggestion.params, thresholds))
             else:
                 self._end(Evaluation(suggestion, twin))
         with closing(pool.run(tasks, seconds_left)) as ended:

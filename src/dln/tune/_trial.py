@@ -31,7 +31,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class Trial:
     """A trial to run."""
 
     number: int
@@ -67,7 +67,7 @@ class _PrunedError(Exception):
     """The trial is not worth going on with."""
 
 
-def evaluate(job: Job, task: Task, is_over: Callable[[], bool] = lambda: False) -> Outcome:
+def evaluate(job: Job, task: Trial, is_over: Callable[[], bool] = lambda: False) -> Outcome:
     """Run a trial. Whatever the estimator raises is an outcome too; Ctrl-C and the end of the time are not."""
     start = time.perf_counter()
     losses: list[float] = []

@@ -40,7 +40,7 @@ OURS: Final[dict[str, dict[str, Any]]] = {
     **{f"dln-{size}": {"max_conditions": size} for size in SIZES if size != 100},  # noqa: PLR2004 (the default)
     "dln-any": {"max_conditions": None},
     # As many rules as the paper's operations allow; with so few, a generation takes little time.
-    "dln-16-rules": {"max_rules": 16, "n_generations": 64},
+    "dln-17-rules": {"max_rules": 17, "n_generations": 64},
     "dln-no-networks": {"n_networks": 0},
     "dln-no-growth": {"n_grown_rules": 0},
     "dln-no-teachers": {"n_teachers": 0},

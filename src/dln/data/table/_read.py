@@ -24,12 +24,12 @@ LARGE: Final = 50_000
 BATCH: Final = 1 << 18
 
 
-def learn_table(X: Any, categorical_features: Any = "from_dtype", feature_names: Sequence[str] | None = None) -> Table:
+def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     """Return X as a table, its kinds of columns decided and its categories learned.
 
     `categorical_features` is ``"from_dtype"`` (text, Boolean and categorical columns are categories), or the names,
     the indices or a Boolean mask of the category columns, all others being numbers. Dates become columns of their
-    parts, those that differ from row to row. `feature_names` names the columns of an array.
+    parts, those that differ from row to row.
 
     >>> table = learn_table(np.array([[1.5, "no"], [2.5, "yes"], [None, "no"]], dtype=object))
     >>> table.columns
@@ -38,7 +38,7 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype", feature_names:
     (array([1.5, 2.5, nan]), array([0, 1, 0], dtype=int32))
     """
     source = open_source(X)
-    names = source.names if source.names is not None else array_names(source.n_columns, feature_names)
+    names = source.names if source.names is not None else array_names(source.n_columns)
     chosen = chosen_categories(categorical_features, names)
     columns: list[Column] = []
     values: list[Values | Callable[[], Values]] = []

@@ -95,14 +95,9 @@ def has_names(X: Any) -> bool:
     return _get_feature_names(X) is not None
 
 
-def array_names(n_columns: int, given: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the names of an array's columns: those given, or x0, x1 and so on."""
-    if given is None:
-        return tuple(f"x{j}" for j in range(n_columns))
-    if len(given) != n_columns or len(set(given)) != n_columns:
-        message = f"feature_names must be {n_columns} different names, one per column of X, got {list(given)!r}"
-        raise ValueError(message)
-    return tuple(given)
+def array_names(n_columns: int) -> tuple[str, ...]:
+    """Return the names of an array's columns: x0, x1 and so on."""
+    return tuple(f"x{j}" for j in range(n_columns))
 
 
 def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[int] | None:

@@ -28,11 +28,9 @@ def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[s
     return np.array([float(line) for line in lines], dtype=np.float64)
 
 
-def run_c_integers(
-    path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()
-) -> npt.NDArray[np.float64]:
+def run_c_integers(path: Path, form: Form, values: Sequence[Values]) -> npt.NDArray[np.float64]:
     """Return the predictions of a C file without floating point, whose program prints decimal numbers."""
-    lines = program_output(path, csv_text(form, values, fixed=True), flags)
+    lines = program_output(path, csv_text(form, values, fixed=True))
     steps = [int(Decimal(line).scaleb(form.decimals)) for line in lines]
     return from_grid(np.array(steps, dtype=np.float64), form.decimals)
 

@@ -63,9 +63,9 @@ def to_bytes(model: SavedModel) -> bytes:
     return sealed(canonical_json(_part(model)))
 
 
-def sealed(text: bytes, file_format: int = FORMAT) -> bytes:
+def sealed(text: bytes) -> bytes:
     """Return the three lines of a file: magic and format, JSON, and the checksum of both."""
-    lines = b"%s %d\n%s\n" % (MAGIC.encode(), file_format, text)
+    lines = b"%s %d\n%s\n" % (MAGIC.encode(), FORMAT, text)
     return b"%ssha256:%s\n" % (lines, hashlib.sha256(lines).hexdigest().encode())
 
 
