@@ -628,6 +628,18 @@ def test_unlimited_conditions_on_a_small_table():
     assert model.score(X, y) > 0.9
 
 
+def test_several_models_are_one_for_any_threads_and_can_be_saved(tmp_path):
+    """A model that is the average of several is the same for any threads, predicts the same after `load`, is pruned."""
+    X, y = make_friedman1(300, random_state=0)
+    options = {"max_conditions": None, "n_generations": 0, "n_grown_rules": 150, "n_networks": 0}
+    model, other = (small(**options, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
+    assert model.circuit_ == other.circuit_
+    assert [point.max_conditions for point in model.frontier_][-4:] == [800, 1600, 2400, 3200]
+    model.save(tmp_path / "large.dln")
+    np.testing.assert_array_equal(load(tmp_path / "large.dln").predict(X), model.predict(X))
+    assert load(tmp_path / "large.dln").prune(max_conditions=50).rules_.n_conditions <= 50
+
+
 def test_shared_categories_are_named_by_no_rule():
     """Of a column with more categories than may be named, rules name the frequent ones only, one by one."""
     X, y = some_table("mixed")

@@ -36,7 +36,7 @@ from dln.learning._inputs import Floats, bin_inputs
 from dln.learning._learn import Fit, Learned, Setting
 from dln.learning._losses import Loss
 from dln.learning._student import Recipe
-from dln.learning._task import Budget, Clock
+from dln.learning._task import MEMBER, Budget, Clock
 from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.network._loop import Callback
 from dln.network._networks import NetworkTask, Outcome, train_networks
@@ -49,8 +49,8 @@ from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 #: Numbers that are encoded at the most, rows times inputs: a wide table gets fewer rows.
 MAX_CELLS = 100_000_000
-#: Conditions of a model that nobody asked to be short.
-UNLIMITED = 800
+#: Conditions of a model that nobody asked to be short: four models of 800.
+UNLIMITED = 4 * MEMBER
 
 
 class DLNRegressor(CircuitRegressor):
@@ -64,7 +64,7 @@ class DLNRegressor(CircuitRegressor):
     ----------
     max_conditions : int or None, default=100
         Conditions of the model at the most: printed comparisons, the measure of what a person reads. Fewer are taken
-        where they are worth as much. None: as many as help, up to 800.
+        where they are worth as much. None: as many as help, up to 3200.
     max_rule_length : int, default=6
         Conditions of one rule at the most.
     max_rules : int or None, default=None

@@ -11,20 +11,19 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln.learning._compiling import Compiling
-from dln.learning._expression import Expression, Signals, renumbered
+from dln.learning._expression import Signals, renumbered
 from dln.learning._goal import Y_ALONE, Distillation, Goal, Sample
-from dln.learning._inputs import Floats, Inputs
+from dln.learning._inputs import Floats
 from dln.learning._losses import Loss
-from dln.learning._polish import sweep
 from dln.learning._rule_set import RuleSet
 from dln.learning._screen import screened
-from dln.learning._search import shrinking_path
+from dln.learning._sizes import LARGER, SizedRules, member_rules, sized_path, smallest_good
 from dln.learning._stages import Arrays, Store, expression_of, from_text, named, staged, to_text
-from dln.learning._student import Recipe, Student, n_steps, network_data, neurons, train_student
+from dln.learning._student import Recipe, n_steps, network_data, neurons, train_student
 from dln.learning._synthetic import synthetic_rows
 from dln.learning._task import PENALTY, Clock, Task
 from dln.learning._teachers import Lessons, n_teachers, teach
-from dln.learning._validate import Choice, choose_goal, weighted_sum
+from dln.learning._validate import Choice, choose_goal
 from dln.learning._weights import solve_weights
 from dln.network._networks import NetworkTask, Outcome
 
@@ -40,17 +39,6 @@ N_FOLDS: Final = 5
 #: Up to so many rows, trials and validations are made on so many folds: of few rows one fold tells little.
 N_TRIALS: Final = ((1500, 4), (6000, 3), (MAX_ROWS, 2))
 N_VALIDATIONS: Final = ((1500, 3), (MAX_ROWS, 1))
-#: Sizes of which the best rules are kept, and larger ones of which only the worth is told.
-SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 65, 80, 100, 150, 200, 300, 400)
-LARGER: Final = (200, 400)
-#: Fewer conditions are taken where they are worth as much, but for this share of the target's variance, and of what the
-#: best leaves unexplained: where that is next to nothing, a thousandth of the variance would be most of it.
-TOLERANCE: Final = 0.001
-UNEXPLAINED: Final = 0.03
-
-
-#: Where there are no rows to validate on, each condition must have so many to learn from: 25 rows got 98 conditions.
-ROWS_PER_CONDITION: Final = 4
 
 
 class Shown(Protocol):
@@ -70,20 +58,6 @@ class Setting:
     n_synthetic_rows: int
     seed: int
     n_threads: int
-
-
-@dataclass(frozen=True, slots=True)
-class SizedRules:
-    """The best rules found for a budget of conditions, with weights for the standardised target."""
-
-    budget: int
-    expressions: tuple[Expression, ...]
-    intercept: float
-    weights: Floats
-
-    def predict(self, inputs: Inputs) -> Floats:
-        """Return the predictions for rows."""
-        return weighted_sum(self.expressions, self.intercept, self.weights, inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +128,22 @@ class Fit:
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
         # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
         found = pool.submit(self._points, task, outcome, choice, rows)
+        after_each = self.progress.stage("more models", recipe.budget.n_members - 1)
+        further = [
+            pool.submit(self._member, task, outcome, choice, rows, k, after_each)
+            for k in range(1, recipe.budget.n_members)
+        ]
         validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
         points = found.result()
+        members = [*points[-1:], *(point for future in further for point in future.result())]
+        points += tuple(SizedRules.mean(members[:k]) for k in range(2, len(members) + 1))
         folds = [result for future in validations if (result := future.result()) is not None]
         if unseen is not None:
             folds = [({point.budget: point.predict(unseen.inputs) for point in points}, unseen)]
         validation = self._joined(folds, {point.budget for point in points})
         ceiling = None if distillation.lessons is None else distillation.lessons.explained
-        return Learned(points, _smallest_good(points, validation, len(rows.y)), validation, ceiling, outcome)
+        explained = None if validation is None else validation.explained
+        return Learned(points, smallest_good(points, explained, len(rows.y)), validation, ceiling, outcome)
 
     def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
         """Return the sample with what teachers make of it."""
@@ -233,10 +215,30 @@ class Fit:
             of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
             stop = self.clock.stage("the search for rules", 0.85)
             student = train_student(task, of_networks, recipe, [seed, 31], stop=stop, after_each=after_each)
-            path = _path(student, recipe, [seed, 32], self.clock)
-            return {str(size): to_text(rules.expressions) for size, rules in path.items()}
+            return _as_text(sized_path(student, recipe.budget.member, [seed, 32], self.clock))
 
-        found = self._staged("rules", compute) or {}
+        return self._weighted(self._staged("rules", compute) or {}, task, choice, rows)
+
+    def _member(
+        self, task: Task, outcome: Outcome, choice: Choice, rows: Sample, k: int, after: Callable[[], None]
+    ) -> tuple[SizedRules, ...]:
+        """Return another model of the size that several are averaged of, searched for in short; none without time."""
+        recipe, seed = _quicker(self.setting.recipe), [self.setting.seed, 33, k]
+
+        def compute() -> Arrays | None:
+            stop = self.clock.stage("more models", 0.85)
+            if stop():
+                return None
+            of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
+            rules = member_rules(task, of_networks, recipe, seed, stop=stop)
+            return None if stop() else _as_text({recipe.budget.member.conditions: rules})
+
+        found = self._staged(f"more rules {k}", compute) or {}
+        after()
+        return self._weighted(found, task, choice, rows)
+
+    def _weighted(self, found: Arrays, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
+        """Return the rules of each size with weights solved for on all rows, the smallest first."""
         whole = rows if len(rows.y) > MAX_ROWS else None
         points = []
         for size in sorted(map(int, found)):
@@ -274,27 +276,35 @@ class Fit:
             stop = clock.stage("validation", 0.85)
             if stop():
                 return None
+            budget = recipe.budget
             student = train_student(task, [], recipe, seed, stop=stop)
-            path = _path(student, recipe, seed, clock)
+            path = sized_path(student, budget.member, seed, clock)
             if stop():
                 return None
             beyond = [size for size in LARGER if size > max(path)]
-            path |= student.larger(beyond, recipe.budget)
-            return {str(size): self._point(size, rules, choice).predict(aside.inputs) for size, rules in path.items()}
+            path |= student.larger(beyond, budget)
+            points = [self._point(size, rules, choice) for size, rules in path.items()]
+            predicted = {point.budget: point.predict(aside.inputs) for point in points}
+            size = budget.member.conditions
+            for k in range(1, budget.n_members):
+                rules = member_rules(task, [], recipe, [*seed, k], stop=stop)
+                if stop():
+                    break
+                other = self._point(size, rules, choice).predict(aside.inputs)
+                predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
+            return {str(size): one for size, one in predicted.items()}
 
         found = self._staged(f"validation {fold}", compute)
         return None if found is None else ({int(size): predicted for size, predicted in found.items()}, aside)
 
     def _joined(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
-        """Put the folds together. Where the rules of a fold are fewer than a size allows, they are its best."""
+        """Put the folds together. Where a fold has no rules of a size, those of the next larger one are its best."""
         if not folds:
             return None
-        whole = self.setting.recipe.budget.conditions
         sizes = sizes.union(*(predicted for predicted, _ in folds))
         y, weight = (np.concatenate([getattr(aside, name) for _, aside in folds]) for name in ("y", "weight"))
         predictions = {
-            size: np.concatenate([predicted.get(size, predicted[whole]) for predicted, _ in folds])
-            for size in sorted(sizes)
+            size: np.concatenate([_at_least(size, predicted) for predicted, _ in folds]) for size in sorted(sizes)
         }
         explained = {size: self.setting.loss.explained(y, one, weight) for size, one in predictions.items()}
         return Validation(explained, predictions, y, weight)
@@ -324,25 +334,10 @@ def _network_task(task: Task, recipe: Recipe, seed: list[int]) -> NetworkTask:
     return NetworkTask(network_data(task), None, 0, recipe.architecture, plan, tuple(seeds))
 
 
-def _path(student: Student, recipe: Recipe, seed: list[int], clock: Clock) -> dict[int, RuleSet]:
-    """Return the best sets found for all sizes up to the budget."""
-    budget = recipe.budget
-    path = shrinking_path(student.rules, budget.page, SIZES, seed, stop=clock.over)
-    if budget.page != budget:
-        sizes = [*(size for size in SIZES if budget.page.conditions < size < budget.conditions), budget.conditions]
-        path |= student.larger(sizes, budget)
-        rng = np.random.default_rng([*seed, 1])
-        for size in sizes:
-            sweep(path[size], budget.resized(size), rng, clock.over)
-    return path
+def _at_least(size: int, predicted: dict[int, Floats]) -> Floats:
+    """Return what the model of a size predicts, or of the next larger one that there is, or the largest."""
+    return predicted[min((other for other in predicted if other >= size), default=max(predicted))]
 
 
-def _smallest_good(points: Sequence[SizedRules], validation: Validation | None, n_rows: int) -> int:
-    """Return the place of the smallest point that is worth nearly as much as the best."""
-    last = len(points) - 1
-    if validation is None:
-        few = max(1, n_rows // ROWS_PER_CONDITION)
-        return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
-    worth = [validation.explained.get(point.budget, -np.inf) for point in points]
-    enough = max(worth) - min(TOLERANCE, UNEXPLAINED * (1.0 - max(worth)))
-    return next((i for i, value in enumerate(worth) if value >= enough), last)
+def _as_text(path: dict[int, RuleSet]) -> Arrays:
+    return {str(size): to_text(rules.expressions) for size, rules in path.items()}
