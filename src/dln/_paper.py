@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
 
 from dln._atomic import AnyPath
 from dln._paper_rules import RuleChoice, RuleValues, subset_points
@@ -297,11 +298,13 @@ class PaperDLNRegressor(CircuitRegressor):
         elif clock.cut:
             warn_cut_short(kept, self.max_seconds)
         circuit = self._discretized(outcome, rows)
-        if self.refit is not None:
-            circuit = self._refitted(circuit, rows, unseen, task)
-        circuit = simplify(circuit)
-        some, values = rows.sample(MAX_ROWS)
-        points = subset_points(circuit, values, rows.y[some.index], some.weight)
+        # One thread: the last bits of a matrix product hang on how many there are, and busy cores wait for each other.
+        with threadpool_limits(limits=1):
+            if self.refit is not None:
+                circuit = self._refitted(circuit, rows, unseen, task)
+            circuit = simplify(circuit)
+            some, values = rows.sample(MAX_ROWS)
+            points = subset_points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
         points = [replace(point, circuit=own) for point, own in zip(points, circuits, strict=True)]
         self._learned(X, rows, circuits[-1], outcome.networks)

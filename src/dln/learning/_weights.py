@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -73,6 +74,15 @@ class _Moments:
         self.scale = max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(np.float64).tiny)
         """The mean variance of a rule, times the rows' weight."""
 
+    @cached_property
+    def _spectrum(self) -> tuple[Floats, Floats, Floats]:
+        """Return eigenvalues, eigenvectors and the right side in their terms: once for all penalties.
+
+        Solved anew for each of eleven penalties on five folds, 500 rules took forty times as long as training them.
+        """
+        values, vectors = np.linalg.eigh(self._gram)
+        return np.maximum(values, 0.0), vectors, vectors.T @ self._right
+
     @classmethod
     def of(cls, rules: Bools, y: Floats, weight: Floats) -> _Moments:
         total = float(weight.sum())
@@ -83,7 +93,9 @@ class _Moments:
 
     def solve(self, penalty: float) -> tuple[float, Floats]:
         """Return intercept and weights for a ridge penalty."""
-        n = len(self._gram)
-        # Least squares and not a plain solution: equal rules leave the matrix singular where the penalty vanishes.
-        weights = np.linalg.lstsq(self._gram + penalty * np.eye(n), self._right, rcond=None)[0]
-        return self._y_mean - float(weights @ self._means), np.asarray(weights, dtype=np.float64)
+        values, vectors, right = self._spectrum
+        shrunk = values + penalty
+        # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
+        told = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
+        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=told)
+        return self._y_mean - float(weights @ self._means), weights
