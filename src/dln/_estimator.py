@@ -87,7 +87,8 @@ class DLNRegressor(CircuitRegressor):
     n_synthetic_rows : int, default=3000
         Rows put together from those of the table, for teachers to label.
     n_generations : int, default=16
-        Children that are made of the sets of rules found so far, each selected and polished anew.
+        Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
+        others from the best one, which is given more conditions for a while.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32

@@ -19,12 +19,12 @@ SIGNATURES = """
 import numpy as np
 from dln import DLNRegressor
 from dln.data import _encoding, _rows
-from dln.learning import _changes, _scan
+from dln.learning import _change_kernel, _scan
 from dln.learning._compiling import compile_networks, compile_search
 from dln.network import _kernels
 
 def signatures():
-    modules = (_changes, _scan, _kernels, _rows, _encoding)
+    modules = (_change_kernel, _scan, _kernels, _rows, _encoding)
     found = {(m.__name__, n): x for m in modules for n, x in vars(m).items() if hasattr(x, "_cache")}
     return {name: list(kernel.signatures) for name, kernel in found.items()}
 
@@ -40,7 +40,7 @@ for rows, settings in (X, {}), (X[:30], {}), (X, {"max_conditions": 8}), (X, {"l
 after = signatures()
 for (module, name), known in after.items():
     assert len(known) <= 1, (name, known)
-    if module in ("dln.learning._changes", "dln.learning._scan", "dln.network._kernels"):
+    if module in ("dln.learning._change_kernel", "dln.learning._scan", "dln.network._kernels"):
         assert known == before[module, name], name
 """
 
@@ -140,13 +140,13 @@ FIRST_FIT = """
 import sys, threading
 import numpy as np
 from dln import DLNRegressor
-from dln.learning import _changes
+from dln.learning import _change_kernel
 from dln.network import _kernels
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 small = dict(n_generations=1, n_grown_rules=20, max_epochs=1, hidden_layer_sizes=(10,), n_teachers=1, random_state=0)
 DLNRegressor(**small, n_jobs=2).fit(X, X[:, 0] * X[:, 1])
-for kernel in _kernels._train_epoch, _kernels._hard_outputs, _kernels.weighted_loss, _changes._change:
+for kernel in _kernels._train_epoch, _kernels._hard_outputs, _kernels.weighted_loss, _change_kernel.change_rules:
     print(sum(kernel.stats.cache_hits.values()), len(kernel.signatures))
 """
 

@@ -1,9 +1,15 @@
-"""The search for a page of rules: several starts, each selected and polished, then recombined.
+"""The search for a page of rules: several starts, each selected and polished, then recombined and widened.
 
-A polished set is a local optimum, and different starts end in different ones. Every generation selects anew from the
-rules of two sets, from some of the candidates that nobody chose, and from rules grown on what one of the two leaves
-of the target; polished, the child takes the place of the worst set if it is better. Sixteen generations took
-parkinsons from R² 0.937 to 0.951 on unseen rows; recombining the sets alone, without new candidates, stopped at 0.937.
+A polished set is a local optimum, and different starts end in different ones. The first generations recombine: each
+selects anew from the rules of two sets, from some of the candidates that nobody chose, and from rules grown on what one
+of the two leaves of the target. The others widen: the best set is polished with a quarter more conditions and then
+shrunk to the budget again, which moves it where no single change leads (an oscillating search, Somol and Pudil 2000).
+In either case the child takes the place of the worst set if it is better.
+
+Sixteen recombinations took parkinsons from R² 0.937 to 0.951 on unseen rows. Four of them and twenty widenings in place
+of twelve raised what is explained of the target on all of twelve tables, by 0.0002 to 0.01, and R² on unseen rows by
+0.002 to 0.01 where rows are many (electrical, airfoil, housing, bike, parkinsons); 32 more recombinations did a third
+as much. Half as much again or a random width was no better than a quarter.
 """
 
 from __future__ import annotations
@@ -27,6 +33,9 @@ PARENTS: Final = 2
 DRAWN: Final = 150
 GROWN: Final = 40
 GROWTH_RATE: Final = 0.3
+#: Share of the generations that recombine, and the budget in which the others widen.
+RECOMBINED: Final = 0.25
+WIDER: Final = 1.25
 #: Two sets whose losses differ by less than this share of the target's variation are the same.
 SAME: Final = 1e-7
 
@@ -53,8 +62,11 @@ def search(
     for generation in range(generations):
         if stop():
             break
-        pool = _next_pool(task, sets, candidates, budget, rng, [*seed, generation], stop)
-        child = polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS, stop=stop)
+        if generation < RECOMBINED * generations:
+            pool = _next_pool(task, sets, candidates, budget, rng, [*seed, generation], stop)
+            child = polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS, stop=stop)
+        else:
+            child = _widened(min(sets, key=lambda rules: rules.loss()), budget, rng, stop)
         losses = [rules.loss() for rules in sets]
         worst = int(np.argmax(losses))
         is_new = all(abs(child.loss() - loss) > SAME * task.variation for loss in losses)
@@ -80,6 +92,13 @@ def _next_pool(
     pool += [candidates[i] for i in drawn]
     residual = parents[0].residual()
     return pool + grow(task, GROWN, budget.rule_length, seed, rate=GROWTH_RATE, stop=stop, target=residual)
+
+
+def _widened(rules: RuleSet, budget: Budget, rng: np.random.Generator, stop: Callable[[], bool]) -> RuleSet:
+    """Return a set that has been larger for a while."""
+    child = polish(rules.copy(), budget.widened(WIDER), rng, sweeps=1, stop=stop)
+    shrink(child, budget)
+    return polish(child, budget, rng, sweeps=2, stop=stop)
 
 
 def shrinking_path(

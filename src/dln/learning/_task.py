@@ -66,6 +66,10 @@ class Budget:
             return lengths.astype(np.float64)
         return lengths / self.conditions + 1.0 / self.rules
 
+    def widened(self, factor: float) -> Budget:
+        """Return a larger budget for rules of the same length."""
+        return Budget(round(factor * self.conditions), self.rule_length, round(factor * self.rules))
+
     def resized(self, conditions: int) -> Budget:
         """Return the budget with another number of conditions."""
         return Budget(conditions, self.rule_length, self.rules)
