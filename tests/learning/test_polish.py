@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dln.learning._expression import length
 from dln.learning._polish import extend, polish, shrink
 from dln.learning._rule_set import RuleSet
-from dln.learning._search import search, shrinking_path
+from dln.learning._search import _widened, search, shrinking_path
 from dln.learning._task import Budget
 from learned import expressions_of, refitted, seeds, some_task
 
@@ -89,7 +89,7 @@ def test_the_search_and_its_path_keep_every_budget(seed, conditions, longest, n_
     task = some_task(seed, n_rows=60)
     budget = Budget(conditions, longest, n_rules)
     pools = [expressions_of(task, seed + k, 8, max_length=longest) for k in (0, 1)]
-    rules = search(task, pools, budget, 1, [seed], stop=never)
+    rules = search(task, pools, budget, 4, [seed], stop=never)  # the first recombines, the others widen
     path = shrinking_path(rules, budget, (1, 2, 5, 10), [seed], stop=never)
     assert list(path) == sorted(path, reverse=True)
     for size, smaller in path.items():
@@ -108,3 +108,12 @@ def test_recombined_sets_are_better_than_their_parents(friedman):
     pools = [expressions_of(friedman, k, 30, max_length=3) for k in range(2)]
     losses = [search(friedman, pools, Budget(15, 3, 15), n, [0], stop=never).loss() for n in (0, 3)]
     assert losses[1] <= losses[0]
+
+
+def test_a_set_that_was_larger_for_a_while_is_better(friedman):
+    """Widening finds what polish alone does not, at the same size."""
+    budget = Budget(15, 3, 15)
+    polished = search(friedman, [expressions_of(friedman, 0, 30, max_length=3)], budget, 0, [0], stop=never)
+    children = [_widened(polished, budget, np.random.default_rng(k), never) for k in range(6)]
+    assert all(is_within(child, budget) for child in children)
+    assert min(child.loss() for child in children) < polished.loss()

@@ -9,7 +9,7 @@ import numpy as np
 
 from dln.learning._expression import AND, OR, Expression, Join, length
 from dln.learning._inputs import Bools, Floats
-from dln.learning._scan import MIN_WEIGHT, WITH_AND, WITH_OR, Scanner
+from dln.learning._scan import WITH_AND, WITH_OR, Scanner
 from dln.learning._task import Task
 
 #: Share of the rows that a rule is grown on, and how often it may use all inputs instead of some.
@@ -57,7 +57,7 @@ def grow(
             continue
         fires = task.signals(rule)
         weight = float(task.weight @ fires)
-        if not MIN_WEIGHT <= weight <= task.total_weight - MIN_WEIGHT:
+        if not scanner.least <= weight <= task.total_weight - scanner.least:
             continue
         pull = float((task.weight * residual) @ fires)
         total = float(task.weight @ residual)

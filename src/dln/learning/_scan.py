@@ -17,8 +17,8 @@ from dln.learning._bits import WIDTH, Ints, Words, lowest_bit, pack
 from dln.learning._expression import Test
 from dln.learning._inputs import Bools, Floats, Inputs, Rows
 
-#: A rule must fire, and must not fire, on rows of at least this weight: fewer rows tell nothing of others.
-MIN_WEIGHT: Final = 5.0
+#: A rule must fire, and must not fire, on the weight of so many rows of the table: fewer tell nothing of others.
+MIN_ROWS: Final = 5.0
 #: Inputs whose sums are made together: those of more would not stay in the nearest cache.
 SIDE_BY_SIDE: Final = 32
 #: How a test comes in, and all ways together.
@@ -177,11 +177,13 @@ def scan_room(n_bins: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
 class Scanner:
     """Finds the best tests for a part of a rule, on given rows, among all inputs or some of them."""
 
-    def __init__(self, inputs: Inputs, weight: Floats, penalty: float, kept: Rows | None = None) -> None:
-        self._inputs, self._weight, self._penalty = inputs, weight, penalty
+    def __init__(
+        self, inputs: Inputs, weight: Floats, penalty: float, kept: Rows | None = None, row_weight: float = 1.0
+    ) -> None:
+        self._inputs, self._weight, self._penalty, self._row_weight = inputs, weight, penalty, row_weight
         self._kept = np.arange(inputs.n_inputs) if kept is None else kept
         self._whole = float(weight.sum())
-        self.least = min(MIN_WEIGHT, self._whole / 4)
+        self.least = min(MIN_ROWS * row_weight, self._whole / 4)
         """The weight of the rows that a rule must fire on, and must not fire on."""
         self.bins = np.ascontiguousarray(inputs.bins[self._kept].T)
         """(n_rows, n_inputs)"""
@@ -189,7 +191,7 @@ class Scanner:
 
     def among(self, inputs: Rows) -> Scanner:
         """Return one that looks at some of the inputs only."""
-        return Scanner(self._inputs, self._weight, self._penalty, inputs)
+        return Scanner(self._inputs, self._weight, self._penalty, inputs, self._row_weight)
 
     def alone(self, where: Bools, residual: Floats, most: int) -> Found:
         """Return at most so many tests, and what rules of each alone would gain on some of the rows."""

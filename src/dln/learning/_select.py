@@ -73,7 +73,10 @@ class _Pool:
         sample = task.first_rows(MAX_ROWS)
         fires = np.array([sample.signals(candidate) for candidate in candidates], dtype=np.bool_)
         fires = fires.reshape(len(candidates), sample.n_rows)
-        kept = distinct(fires)
+        share = fires @ sample.weight / sample.total_weight
+        least = task.scanner.least / task.total_weight
+        tells = np.flatnonzero((share >= least) & (share <= 1.0 - least))
+        kept = tells[distinct(fires[tells])]
         if len(kept) > MAX_CANDIDATES:
             rest = fires[kept] @ sample.weight
             alone = (fires[kept] @ (sample.weight * sample.centred)) ** 2 / (rest * (sample.total_weight - rest))

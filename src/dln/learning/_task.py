@@ -111,9 +111,12 @@ class Clock:
 
 
 class Task:
-    """Rows and a target ``(n,)``, ready to be searched on: weights of mean one, the target centred."""
+    """Rows and a target ``(n,)``, ready to be searched on: weights of mean one, the target centred.
 
-    def __init__(self, inputs: Inputs, target: Floats, weight: Floats) -> None:
+    The last `n_synthetic` rows are not the table's own, and weigh less than those.
+    """
+
+    def __init__(self, inputs: Inputs, target: Floats, weight: Floats, n_synthetic: int = 0) -> None:
         self.inputs = inputs
         self.planes, self.weight = planes_of(weight / weight.mean())
         self.total_weight = float(self.weight.sum())
@@ -125,7 +128,10 @@ class Task:
         """The squared error of the mean."""
         self.penalty = PENALTY * TYPICAL_VARIANCE * self.total_weight
         self.signals = Signals(inputs)
-        self.scanner = Scanner(inputs, self.weight, self.penalty)
+        # By the table's own rows: one among ten times as many synthetic ones weighs as much as five of all, and a rule
+        # for one house of 117 in a table up to 78 took estate from R² 0.69 to 0.23.
+        row_weight = float(self.weight[: len(weight) - n_synthetic].mean())
+        self.scanner = Scanner(inputs, self.weight, self.penalty, row_weight=row_weight)
 
     @property
     def n_rows(self) -> int:
