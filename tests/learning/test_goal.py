@@ -200,3 +200,17 @@ def test_a_task_has_weights_of_mean_one_and_a_centred_target():
     assert task.weight @ task.centred == pytest.approx(0.0, abs=1e-9)
     assert task.first_rows(10).n_rows == 10
     assert task.first_rows(1000) is task
+
+
+@pytest.mark.parametrize(("n_synthetic", "n_found"), [(0, 2), (400, 0)])
+def test_one_row_makes_no_rule(n_synthetic, n_found):
+    """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
+    bits = np.zeros((440, 1), np.float32)
+    bits[0] = 1.0
+    task = Task(
+        bin_inputs(np.empty((440, 0), np.float32), bits, [0]),
+        np.where(bits[:, 0] > 0, 100.0, 0.0),
+        np.repeat([1.0, 0.1], [40, 400]),
+        n_synthetic,
+    )
+    assert len(task.scanner.alone(np.ones(440, np.bool_), task.centred, 4)) == n_found

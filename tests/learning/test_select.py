@@ -87,3 +87,13 @@ def test_a_rule_costs_conditions_and_where_rules_are_few_itself_too():
     assert (Budget(100, 6, 100).cost(lengths) == lengths).all()
     one, six = Budget(100, 6, 10).cost(lengths)
     assert six / one < 2
+
+
+@given(seeds)
+def test_what_fires_on_few_rows_is_not_chosen(seed):
+    """Every chosen rule fires, and does not fire, on rows enough to tell anything of others."""
+    task = some_task(seed)
+    candidates = expressions_of(task, seed, 40, max_length=5)
+    least = task.scanner.least
+    for one in select(task, candidates, Budget(30, 5, 20)):
+        assert least <= task.weight @ task.signals(one) <= task.total_weight - least
