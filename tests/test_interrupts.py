@@ -130,8 +130,8 @@ def test_kills_at_random_moments():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-#: Stages that run in the main thread: the function of `_learn` that begins each.
-STAGES = ("screened", "teach", "choose_goal", "train_student", "shrinking_path", "_smallest_good")
+#: The function in `_learn` that begins each stage.
+STAGES = ("screened", "teach", "choose_goal", "train_student", "sized_path", "smallest_good")
 
 
 @pytest.fixture
