@@ -75,10 +75,9 @@ class Distillation:
     def _task(self, sample: Sample, labels: Floats, synthetic_labels: Floats, goal: Goal) -> Task:
         inputs, y, weight = sample
         target = goal.share_of_y * y + (1.0 - goal.share_of_y) * labels
-        n_synthetic = len(synthetic_labels) if goal.synthetic else 0
         if goal.synthetic:
             # All synthetic rows together count as much as all real ones.
             share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
             inputs = inputs.followed_by(self.synthetic)
             target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
-        return Task(inputs, target, weight, n_synthetic)
+        return Task(inputs, target, weight, n_synthetic=len(weight) - len(y))
