@@ -6,8 +6,8 @@ of the two leaves of the target. The others widen: the best set is polished with
 shrunk to the budget again, which moves it where no single change leads (an oscillating search, Somol and Pudil 2000).
 In either case the child takes the place of the worst set if it is better.
 
-Sixteen recombinations took parkinsons from R² 0.937 to 0.951 on unseen rows. Twenty widenings in place of twelve of them
-raised what is explained of the target on all of ten tables, by 0.001 to 0.01, and R² on unseen rows by 0.002 to 0.01
+Sixteen recombinations took parkinsons from R² 0.937 to 0.951 on unseen rows. Twenty widenings in place of twelve of
+them raised what is explained of the target on all of ten tables, by 0.001 to 0.01, and R² on unseen rows by 0.002 to 0.01
 on electrical, airfoil, housing, bike and parkinsons (one split each); on small tables R² went either way. On two
 tables, 32 more recombinations did less than half as much. A random width was no better than a quarter.
 """
