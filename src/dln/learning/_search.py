@@ -7,8 +7,8 @@ shrunk to the budget again, which moves it where no single change leads (an osci
 In either case the child takes the place of the worst set if it is better.
 
 Sixteen recombinations took parkinsons from R² 0.937 to 0.951 on unseen rows. Twenty widenings in place of twelve of
-them raised what is explained of the target on all of ten tables, by 0.001 to 0.01, and R² on unseen rows by 0.002 to 0.01
-on electrical, airfoil, housing, bike and parkinsons (one split each); on small tables R² went either way. On two
+them raised what is explained of the target on all of ten tables, by 0.001 to 0.01, and R² on unseen rows by 0.002 to
+0.01 on electrical, airfoil, housing, bike and parkinsons (one split each); on small tables R² went either way. On two
 tables, 32 more recombinations did less than half as much. A random width was no better than a quarter.
 """
 
