@@ -108,10 +108,10 @@ class PaperDLNRegressor(CircuitRegressor):
     max_rules : int or None, default=60
         With ``refit="ridge"``, rules at the most: those are kept whose sum comes nearest to the predictions of all
         rules. None for no such limit.
-    rule_tolerance : float, default=0.05
+    rule_tolerance : float, default=0.2
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
-        validate by no more than this share: 0.1 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside
-        it has no effect.
+        validate by no more than this share of it, nor by a tenth of this share of what is explained: 0.4 gives smaller
+        models, 0 keeps `max_rules`. Where no rows are set aside it has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -211,7 +211,7 @@ class PaperDLNRegressor(CircuitRegressor):
         n_iter_no_change: int = 200,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
-        rule_tolerance: float = 0.05,
+        rule_tolerance: float = 0.2,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,

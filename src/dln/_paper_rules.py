@@ -24,6 +24,10 @@ from dln.readers._rules import rule_support
 SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
 #: Numbers of rules that are tried for `rule_tolerance`: on few rows one or two may look good by luck.
 TRIED_SIZES: Final = (3, 5, 7, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150)
+#: Of what is explained, the share that may be given up is this much of `rule_tolerance`. Where most of the target is
+#: noise, a fifth of the error is most of what is explained. By the error alone, at equal operations, R² is 0.002 lower
+#: over 15 tables of three splits: wine 0.03, abalone 0.015.
+EXPLAINED: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,12 @@ class RuleValues:
     def of_rules(self, kept: Sequence[int], target: npt.NDArray[np.float64]) -> RuleValues:
         """Return the values of some of the rules, with another target."""
         return replace(self, fires=self.fires[kept], target=target)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the target."""
+        mean = np.average(self.target, weights=self.weight)
+        return float(np.average((self.target - mean) ** 2, weights=self.weight))
 
     def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
         """Return the mean squared error of a sum of the rules."""
@@ -105,7 +115,8 @@ class RuleChoice:
         """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
         intercept, weights = self._solved(training)
         predictions = intercept + weights @ training.fires
-        tolerated = (1.0 + self.rule_tolerance) * held_out.error(intercept, weights)
+        error = held_out.error(intercept, weights)
+        tolerated = error + self.rule_tolerance * min(error, EXPLAINED * max(0.0, held_out.variance - error))
         for size in (size for size in TRIED_SIZES if size < min(most, len(training.fires))):
             kept = imitation.rules(size)
             intercept, weights = self._solved(training.of_rules(kept, predictions))
