@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dln.learning._inputs import Bools, Floats
 from dln.learning._products import products
+from dln.learning._subsets import left_out
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.intp]
 
 #: Equal rules are told apart by this share of a rule's mean variance.
@@ -43,7 +43,7 @@ class Imitation:
         scale = float(np.trace(gram)) / max(len(gram), 1)
         gram[np.diag_indices_from(gram)] += _JITTER * max(scale, np.finfo(np.float64).tiny)
         self._gram, self._right = gram, across[:, 1]
-        self._left_out = _left_out(gram, self._right)
+        self._left_out = left_out(gram, self._right)
 
     def rules(self, n_rules: int) -> list[int]:
         """Return the places of at most so many rules whose best sum is near the predictions, ascending.
@@ -53,23 +53,6 @@ class Imitation:
         """
         kept = self._left_out[max(0, len(self._left_out) - n_rules) :]
         return sorted(_exchange(self._gram, self._right, kept).tolist())
-
-
-def _left_out(gram: Floats, right: Floats) -> Places:
-    """Return the rules in the order in which they are left out: the one that is missed least first."""
-    inverse = np.linalg.inv(gram)
-    weights = inverse @ right
-    order = np.empty(len(right), dtype=np.intp)
-    alive = np.ones(len(right), dtype=np.bool_)
-    for place in range(len(right)):
-        variances = np.maximum(inverse.diagonal(), np.finfo(np.float64).tiny)
-        least = int(np.argmin(np.where(alive, weights**2 / variances, np.inf)))
-        column = inverse[:, least].copy()
-        weights -= column * (weights[least] / column[least])
-        inverse -= np.outer(column, column / column[least])
-        alive[least] = False
-        order[place] = least
-    return order
 
 
 def _exchange(gram: Floats, right: Floats, kept: Places) -> Places:

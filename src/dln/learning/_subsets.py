@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from dln.learning._inputs import Bools, Floats
 from dln.learning._products import products
@@ -25,17 +26,23 @@ def best_subsets(rules: Bools, y: Floats, weight: Floats, sizes: Sequence[int]) 
     means = across[:, 0] / total
     gram -= np.outer(means, means) * total
     penalty = PENALTY * max(float(np.trace(gram)) / max(len(gram), 1), 1.0)
-    inverse = np.linalg.inv(gram + penalty * np.eye(len(gram)))
-    weights = inverse @ across[:, 1]
-    alive = np.ones(len(gram), dtype=np.bool_)
-    found = {}
-    for size in range(len(gram) - 1, 0, -1):
+    order = left_out(gram + penalty * np.eye(len(gram)), across[:, 1])
+    smaller = [size for size in range(len(order) - 1, 0, -1) if size in sizes]
+    return {size: sorted(order[len(order) - size :].tolist()) for size in smaller}
+
+
+def left_out(gram: Floats, right: Floats) -> npt.NDArray[np.intp]:
+    """Return the rules in the order in which they are left out: the one that is missed least first."""
+    inverse = np.linalg.inv(gram)
+    weights = inverse @ right
+    order = np.empty(len(right), dtype=np.intp)
+    alive = np.ones(len(right), dtype=np.bool_)
+    for place in range(len(right)):
         variances = np.maximum(inverse.diagonal(), np.finfo(np.float64).tiny)
         least = int(np.argmin(np.where(alive, weights**2 / variances, np.inf)))
         column = inverse[:, least].copy()
         weights -= column * (weights[least] / column[least])
         inverse -= np.outer(column, column / column[least])
         alive[least] = False
-        if size in sizes:
-            found[size] = np.flatnonzero(alive).tolist()
-    return found
+        order[place] = least
+    return order
