@@ -78,17 +78,13 @@ def _picture(result: Result, paper: float) -> Figure:
     small = _at_most(model, limit)
     cut = float(r2_score(y_test, small.predict(X_test)))
     rules, kept = len(model.circuit_.rules), len(small.circuit_.rules)
-    use = "uses" if kept == 1 else "use"
+    noun, use = ("rule", "uses") if kept == 1 else ("rules", "use")
     columns = {column for rule in small.circuit_.rules for column in node_columns(small.circuit_, rule.node)}
-    size = (
-        f"which is not above the paper's {count(limit)} operations"
-        if kept == rules
-        else f"cut to the paper's {count(limit)} operations: {kept} {'rule' if kept == 1 else 'rules'}"
-    )
+    how = "within" if kept == rules else "cut to"
     caption = (
         f"{result.dataset}: {title(result.model)} with the parameters of seed {result.seed} at {result.trials} trials, "
-        f"fitted anew (test R² {score(whole)} with {rules} rules), {size} that {use} {len(columns)} of {X.shape[1]} "
-        f"columns (test R² {score(cut)}). The model that the paper draws has {score(paper)}."
+        f"fitted anew (test R² {score(whole)} with {rules} rules), {how} the paper's {count(limit)} operations: {kept} {noun} "
+        f"that {use} {len(columns)} of {X.shape[1]} columns (test R² {score(cut)}). The model that the paper draws has {score(paper)}."
     )
     return Figure(f"decision-{result.dataset}", caption, str(small.plot(max_rules=None).svg))
 
