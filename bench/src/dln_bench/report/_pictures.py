@@ -83,8 +83,9 @@ def _picture(result: Result, paper: float) -> Figure:
     how = "within" if kept == rules else "cut to"
     caption = (
         f"{result.dataset}: {title(result.model)} with the parameters of seed {result.seed} at {result.trials} trials, "
-        f"fitted anew (test R² {score(whole)} with {rules} rules), {how} the paper's {count(limit)} operations: {kept} {noun} "
-        f"that {use} {len(columns)} of {X.shape[1]} columns (test R² {score(cut)}). The model that the paper draws has {score(paper)}."
+        f"fitted anew (test R² {score(whole)} with {rules} rules), {how} the paper's {count(limit)} operations: "
+        f"{kept} {noun} that {use} {len(columns)} of {X.shape[1]} columns (test R² {score(cut)}). "
+        f"The model that the paper draws has {score(paper)}."
     )
     return Figure(f"decision-{result.dataset}", caption, str(small.plot(max_rules=None).svg))
 
