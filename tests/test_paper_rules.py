@@ -24,10 +24,8 @@ def chosen(noise, tolerance):
     fires, target = rules_and_target(noise)
     training = RuleValues(fires, target, np.ones(N))
     held_out = training.at(np.arange(0, N, 4))
-    circuit = Circuit(
-        (Column("x"),), tuple(Above(0, float(i)) for i in range(N_RULES)), (),
-        tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6,
-    )  # fmt: skip
+    literals = tuple(Above(0, float(i)) for i in range(N_RULES))
+    circuit = Circuit((Column("x"),), literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
     choice = RuleChoice(Loss("squared_error", 0.5), None, tolerance)
     refitted = choice.refit(circuit, training, held_out, Target(0.0, 1.0, 6))
     kept = [rule.node for rule in refitted.rules]
