@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from dln._paper_rules import TRIED_SIZES, RuleChoice, RuleValues
-from dln.circuit._circuit import Above, Circuit, Column, Rule
+from dln._paper_rules import TRIED_SIZES, NodeValues, RuleChoice
+from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
+from dln.circuit._gates import AND
 from dln.data._target import Target
 from dln.learning._losses import Loss
 
@@ -19,18 +20,22 @@ def rules_and_target(noise):
     return fires, target
 
 
+def circuit_of_literals():
+    """Return a circuit whose rules are its literals."""
+    literals = tuple(Above(0, float(i)) for i in range(N_RULES))
+    return Circuit((Column("x"),), literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
+
+
 def chosen(noise, tolerance):
     """Return how many rules are kept, and the squared errors of all and of these on the rows set aside."""
     fires, target = rules_and_target(noise)
-    training = RuleValues(fires, target, np.ones(N))
+    training = NodeValues(fires, target, np.ones(N))
     held_out = training.at(np.arange(0, N, 4))
-    literals = tuple(Above(0, float(i)) for i in range(N_RULES))
-    circuit = Circuit((Column("x"),), literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
-    choice = RuleChoice(Loss("squared_error", 0.5), None, tolerance)
+    circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, tolerance)
     refitted = choice.refit(circuit, training, held_out, Target(0.0, 1.0, 6))
     kept = [rule.node for rule in refitted.rules]
     errors = [
-        held_out.of_rules(some, held_out.target).error(intercept, np.array(weights))
+        held_out.of_nodes(some, held_out.target).error(intercept, np.array(weights))
         for some, intercept, weights in (
             (list(range(N_RULES)), *choice._solved(training)),
             (kept, refitted.intercept, [rule.weight for rule in refitted.rules]),
@@ -58,3 +63,31 @@ def test_without_anything_explained_a_few_rules_do():
     """Rules that say nothing of the target are as good few as many."""
     n_kept, *_ = chosen(noise=1000.0, tolerance=0.2)
     assert n_kept < N_RULES
+
+
+def test_a_neuron_of_an_earlier_layer_may_take_the_place_of_several():
+    """Eight rules that all say the same in part are imitated best by what they have in common."""
+    rng = np.random.default_rng(1)
+    columns = [rng.random(N) for _ in range(9)]
+    literals = tuple(Above(k, 0.5) for k in range(9))
+    gates = tuple(Gate(AND, 0, k) for k in range(1, 9))
+    circuit = Circuit(
+        tuple(Column(f"x{k}") for k in range(9)), literals, gates, tuple(Rule(9 + k, 1.0) for k in range(8)), 0.0, 6
+    )
+    target = circuit.evaluate(columns)
+    values = NodeValues.of(circuit, columns, target, np.ones(N))
+    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, values, None, Target(0.0, 1.0, 6))
+    assert [rule.node for rule in refitted.rules] == [0]
+
+
+def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
+    """Where few rows can tell by luck that few rules do, these must come near to what all predict, too."""
+    fires, target = rules_and_target(noise=0.3)
+    training = NodeValues(fires, target, np.ones(N))
+    circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, 0.25)
+    whole = choice._solved(training)
+    # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
+    few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
+    held_out = training.at(np.sort(np.argsort(few)[:20]))
+    refitted = choice.refit(circuit, training, held_out, Target(0.0, 1.0, 6))
+    assert len(refitted.rules) > TRIED_SIZES[1]

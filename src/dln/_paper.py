@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from dln._atomic import AnyPath
-from dln._paper_rules import RuleChoice, RuleValues, subset_points
+from dln._paper_rules import NodeValues, RuleChoice, subset_points
 from dln._paper_training import facts_of, task_data, validation_data
 from dln._regressor import (
     MAX_ROWS,
@@ -54,8 +54,8 @@ class PaperDLNRegressor(CircuitRegressor):
     Parameters
     ----------
     hidden_layer_sizes : tuple of int, default=(300, 300, 300, 300)
-        Neurons in each logic layer. Those of the last are the rules that may enter the sum: many of them train better
-        than few, and `max_rules` of them are kept in the end. More layers make longer rules.
+        Neurons in each logic layer. Those of the last enter the sum: many of them train better than few; with
+        ``refit="ridge"`` a few neurons of any layer take their place in the end. More layers make longer rules.
     n_thresholds : int, default=10
         Thresholds per number column, at most; each logic layer trains its own copy of them.
     n_candidate_links : int, default=8
@@ -106,12 +106,13 @@ class PaperDLNRegressor(CircuitRegressor):
         Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
         those of the network, and all its rules, as in the paper.
     max_rules : int or None, default=60
-        With ``refit="ridge"``, rules at the most: those are kept whose sum comes nearest to the predictions of all
-        rules. None for no such limit.
-    rule_tolerance : float, default=0.2
+        With ``refit="ridge"``, rules at the most: of the neurons of all layers those are kept whose sum comes nearest
+        to the predictions of the whole network. None for no such limit.
+    rule_tolerance : float, default=0.25
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
-        validate by no more than this share of it, nor by a tenth of this share of what is explained: 0.4 gives smaller
-        models, 0 keeps `max_rules`. Where no rows are set aside it has no effect.
+        validate by no more than this share of it, nor by a tenth of this share of what is explained, and whose
+        predictions are near those of all: 0.5 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside it
+        has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -211,7 +212,7 @@ class PaperDLNRegressor(CircuitRegressor):
         n_iter_no_change: int = 200,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
-        rule_tolerance: float = 0.2,
+        rule_tolerance: float = 0.25,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -344,10 +345,10 @@ class PaperDLNRegressor(CircuitRegressor):
     def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
         """Return the circuit with fewer rules and weights solved for."""
         some, values = rows.sample(MAX_ROWS)
-        training = RuleValues.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
+        training = NodeValues.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
         held_out = None
         if unseen is not None:
-            held_out = RuleValues.of(circuit, unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
+            held_out = NodeValues.of(circuit, unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
         elif task.n_validation and len(some.index) == len(rows.distinct.index):
             held_out = training.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
         choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)

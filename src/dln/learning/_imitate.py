@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.learning._inputs import Bools, Floats
-from dln.learning._products import products
-from dln.learning._subsets import left_out
 
 Places: TypeAlias = npt.NDArray[np.intp]
 
+#: Rows that candidates are compared on, the first ones: rows are in canonical order, as good as drawn by lot.
+MAX_ROWS: Final = 15_000
 #: Equal rules are told apart by this share of a rule's mean variance.
 _JITTER: Final = 1e-4
-#: Exchanges of one rule for another, at most, how many that might enter are tried at a time, and the share of what is
-#: explained below which an exchange is not worth it.
+#: Exchanges of one rule for another at one size, at most, how many that might enter are tried at a time, and the share
+#: of what is explained below which an exchange is not worth it.
 _EXCHANGES: Final = 200
-_ENTRANTS: Final = 8
+_ENTRANTS: Final = 40
 _WORTH: Final = 1e-6
 
 
@@ -36,46 +36,73 @@ class Imitation:
     """
 
     def __init__(self, rules: Bools, predictions: Floats, weight: Floats) -> None:
-        weight = weight / weight.sum()
-        centred = predictions - float(weight @ predictions)
-        gram, across = products(rules, weight, np.column_stack([np.ones(len(centred)), centred]))
-        gram -= np.outer(across[:, 0], across[:, 0])
-        scale = float(np.trace(gram)) / max(len(gram), 1)
-        gram[np.diag_indices_from(gram)] += _JITTER * max(scale, np.finfo(np.float64).tiny)
-        self._gram, self._right = gram, across[:, 1]
-        self._left_out = left_out(gram, self._right)
+        share = weight[:MAX_ROWS] / weight[:MAX_ROWS].sum()
+        centred = predictions[:MAX_ROWS] - float(share @ predictions[:MAX_ROWS])
+        # Single precision: the jitter is far above its rounding errors, and it takes half the memory and time.
+        self._share = share.astype(np.float32)
+        self._fires = rules[:, :MAX_ROWS].astype(np.float32)
+        self._means = (self._fires @ self._share).astype(np.float64)
+        variances = self._means * (1.0 - self._means)
+        tiny = np.finfo(np.float64).tiny
+        self._variances: Floats = variances + _JITTER * max(float(variances.mean()) if len(rules) else 0.0, tiny)
+        self._right = (self._fires @ (share * centred).astype(np.float32)).astype(np.float64)
+        self._covariances: dict[int, Floats] = {}
+        self._sets: list[list[int]] = [[]]
+        """The best set of each size, from none on."""
 
     def rules(self, n_rules: int) -> list[int]:
         """Return the places of at most so many rules whose best sum is near the predictions, ascending.
 
-        The rule that is missed least is left out, one by one; then rules are exchanged, one for another, as long as
-        that brings the sum nearer.
+        The rule that brings the sum nearest joins, one by one; each time rules are exchanged, one for another, as long
+        as that brings it nearer still. Leaving out one by one from all, the exchanges in the end, was 0.002 to 0.004 of
+        R² behind at 10 to 30 rules (eleven tables), and takes time that grows with the cube of the candidates.
         """
-        kept = self._left_out[max(0, len(self._left_out) - n_rules) :]
-        return sorted(_exchange(self._gram, self._right, kept).tolist())
-
-
-def _exchange(gram: Floats, right: Floats, kept: Places) -> Places:
-    """Return as many rules that explain no less: one of a few entrants takes the place of the rule missed least."""
-    kept = kept.copy()
-    for _ in range(_EXCHANGES if 0 < len(kept) < len(right) else 0):
-        inverse = np.linalg.inv(gram[np.ix_(kept, kept)])
-        weights = inverse @ right[kept]
-        among = gram[:, kept]
-        left = gram.diagonal() - ((among @ inverse) * among).sum(axis=1)
-        gain = (right - among @ weights) ** 2 / np.maximum(left, _JITTER * gram.diagonal())
-        gain[kept] = 0.0
-        best, entrant, leaver = _WORTH * float(weights @ right[kept]), -1, -1
-        for one in np.argsort(-gain, kind="stable")[:_ENTRANTS]:
-            if gain[one] <= best:
+        while len(self._sets) <= n_rules:
+            gains = _State(self, self._sets[-1]).gains
+            if not len(gains) or gains.max() <= 0.0:
                 break
-            more = np.append(kept, one)
-            inverse = np.linalg.inv(gram[np.ix_(more, more)])
-            missed = (inverse @ right[more]) ** 2 / inverse.diagonal()
-            least = int(np.argmin(missed[:-1]))
-            if gain[one] - missed[least] > best:
-                best, entrant, leaver = float(gain[one] - missed[least]), int(one), least
-        if entrant < 0:
-            break
-        kept[leaver] = entrant
-    return kept
+            self._sets.append(self._exchanged([*self._sets[-1], int(np.argmax(gains))]))
+        return sorted(self._sets[min(n_rules, len(self._sets) - 1)])
+
+    def _covariance(self, j: int) -> Floats:
+        """Return the covariances of a rule with all, ``(n_rules,)``: only those of rules that are tried are needed."""
+        found = self._covariances.get(j)
+        if found is None:
+            found = (self._fires @ (self._fires[j] * self._share)).astype(np.float64) - self._means * self._means[j]
+            found[j] = self._variances[j]
+            self._covariances[j] = found
+        return found
+
+    def _exchanged(self, kept: list[int]) -> list[int]:
+        """Return as many rules that explain no less: an entrant takes the place of the rule that is missed least."""
+        for _ in range(_EXCHANGES):
+            state = _State(self, kept)
+            best, change = _WORTH * state.explained, None
+            for entrant in np.argsort(-state.gains, kind="stable")[:_ENTRANTS].tolist():
+                if state.gains[entrant] <= best:
+                    break
+                more = [*kept, entrant]
+                inverse = np.linalg.inv(np.column_stack([state.among[more], self._covariance(entrant)[more]]))
+                missed = (inverse @ self._right[more]) ** 2 / inverse.diagonal()
+                leaver = int(np.argmin(missed[:-1]))
+                if state.gains[entrant] - missed[leaver] > best:
+                    best, change = float(state.gains[entrant] - missed[leaver]), (leaver, entrant)
+            if change is None:
+                break
+            kept[change[0]] = change[1]
+        return kept
+
+
+class _State:
+    """A set of rules: what it explains, and what each rule would add to that."""
+
+    def __init__(self, of: Imitation, kept: list[int]) -> None:
+        right, variances = of._right, of._variances  # noqa: SLF001 (two halves of one thing)
+        #: (n_rules, n_kept)
+        self.among = np.array([of._covariance(j) for j in kept]).reshape(len(kept), len(right)).T  # noqa: SLF001
+        inverse = np.linalg.inv(self.among[kept])
+        weights = inverse @ right[kept]
+        self.explained = float(weights @ right[kept])
+        given = variances - ((self.among @ inverse) * self.among).sum(axis=1)
+        self.gains: Floats = (right - self.among @ weights) ** 2 / np.maximum(given, _JITTER * variances)
+        self.gains[kept] = 0.0
