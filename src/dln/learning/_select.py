@@ -46,13 +46,13 @@ def select_sizes(task: Task, candidates: Sequence[Expression], budgets: Sequence
 
 
 def distinct(fires: Bools) -> npt.NDArray[np.intp]:
-    """Return the places of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
+    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
     # Each starts with 0: a rule and its opposite look the same.
     packed = np.packbits(fires ^ fires[:, :1], axis=1)
     seen: dict[bytes, int] = {}
-    for place, pattern in enumerate(packed):
+    for index, pattern in enumerate(packed):
         if pattern.any():
-            seen.setdefault(pattern.tobytes(), place)
+            seen.setdefault(pattern.tobytes(), index)
     return np.array(list(seen.values()), dtype=np.intp)
 
 
@@ -139,11 +139,11 @@ class _Pool:
             added[(sizes > room) | (len(chosen) >= budget.rules)] = 0.0
             added[chosen] = 0.0
             addition = int(np.argmax(added))
-            incoming, place = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
-            if max(added[addition], gains[incoming, place]) <= _WORTH_IT * float(right[chosen] @ weights):
+            incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
+            if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
                 break
-            if added[addition] >= gains[incoming, place]:
+            if added[addition] >= gains[incoming, outgoing]:
                 chosen.append(addition)
             else:
-                chosen[place] = incoming
+                chosen[outgoing] = incoming
         return chosen

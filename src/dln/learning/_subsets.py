@@ -13,7 +13,7 @@ from dln.learning._task import PENALTY
 
 
 def best_subsets(rules: Bools, y: Floats, weight: Floats, sizes: Sequence[int]) -> dict[int, list[int]]:
-    """Return for every size the places of the rules ``(n_rules, n)`` that are left of it, ascending.
+    """Return for every size the indices of the rules ``(n_rules, n)`` that are left of it, ascending.
 
     >>> rng = np.random.default_rng(0)
     >>> rules = rng.random((3, 200)) < 0.5
@@ -26,23 +26,23 @@ def best_subsets(rules: Bools, y: Floats, weight: Floats, sizes: Sequence[int]) 
     means = across[:, 0] / total
     gram -= np.outer(means, means) * total
     penalty = PENALTY * max(float(np.trace(gram)) / max(len(gram), 1), 1.0)
-    order = left_out(gram + penalty * np.eye(len(gram)), across[:, 1])
+    order = elimination_order(gram + penalty * np.eye(len(gram)), across[:, 1])
     smaller = [size for size in range(len(order) - 1, 0, -1) if size in sizes]
     return {size: sorted(order[len(order) - size :].tolist()) for size in smaller}
 
 
-def left_out(gram: Floats, right: Floats) -> npt.NDArray[np.intp]:
+def elimination_order(gram: Floats, right: Floats) -> npt.NDArray[np.intp]:
     """Return the rules in the order in which they are left out: the one that is missed least first."""
     inverse = np.linalg.inv(gram)
     weights = inverse @ right
     order = np.empty(len(right), dtype=np.intp)
     alive = np.ones(len(right), dtype=np.bool_)
-    for place in range(len(right)):
+    for step in range(len(right)):
         variances = np.maximum(inverse.diagonal(), np.finfo(np.float64).tiny)
         least = int(np.argmin(np.where(alive, weights**2 / variances, np.inf)))
         column = inverse[:, least].copy()
         weights -= column * (weights[least] / column[least])
         inverse -= np.outer(column, column / column[least])
         alive[least] = False
-        order[place] = least
+        order[step] = least
     return order

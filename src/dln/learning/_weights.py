@@ -96,6 +96,6 @@ class _Moments:
         values, vectors, right = self._spectrum
         shrunk = values + penalty
         # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
-        told = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
-        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=told)
+        separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
+        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights
