@@ -65,9 +65,8 @@ class Imitation:
         """Return the covariances of a rule with all, ``(n_rules,)``: only those of rules that are tried are needed."""
         covariances = self._covariances.get(j)
         if covariances is None:
-            covariances = (self._fires @ (self._fires[j] * self._share)).astype(np.float64) - self._means * self._means[
-                j
-            ]
+            together = (self._fires @ (self._fires[j] * self._share)).astype(np.float64)
+            covariances = together - self._means * self._means[j]
             covariances[j] = self._variances[j]
             self._covariances[j] = covariances
         return covariances

@@ -119,11 +119,8 @@ class RuleSet:
         self.lengths = [self.lengths[j] for j in kept]
         indices = np.array(kept, np.intp)
         self.fires, self.words = self.fires[indices], self.words[indices]
-        self.means, self.right, self.gram = (
-            self.means[indices],
-            self.right[indices],
-            self.gram[np.ix_(indices, indices)],
-        )
+        self.means, self.right = self.means[indices], self.right[indices]
+        self.gram = self.gram[np.ix_(indices, indices)]
 
     def _penalised(self, penalty: float | None = None) -> Floats:
         return self.gram + (self.task.penalty if penalty is None else penalty) * np.eye(len(self))
