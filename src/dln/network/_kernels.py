@@ -82,12 +82,13 @@ _HUGE_SQUARE: Final = 3e38
 # Softmaxes are taken of links a, links b and gates.
 _GATES: Final = 2
 
+# Adam's constants are PyTorch's defaults: tests compare its steps with these.
 _BETA1: Final = 0.9
 _BETA2: Final = 0.999
+_EPSILON: Final = 1e-8
 # Powers take longer to compile than to compute.
 _LOG_BETA1: Final = math.log(_BETA1)
 _LOG_BETA2: Final = math.log(_BETA2)
-_EPSILON: Final = 1e-8
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}

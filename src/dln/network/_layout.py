@@ -31,6 +31,7 @@ BLOCK: Final = LANES
 #: Candidates whose sums over the batch are computed and stored together.
 TOGETHER: Final = 4
 
+#: Bytes of a cache line, which vectors are not to lie across (see `workspace`).
 _CACHE_LINE: Final = 64
 
 
