@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from dln.learning._bits import Ints
 from dln.learning._expression import Expression, length
 from dln.learning._inputs import Bools, Floats
 from dln.learning._task import Budget, Task
@@ -26,8 +27,6 @@ _DEPENDENT: Final = 1e-6
 #: Exchanges at the most, and the share of what is explained that one must bring.
 _EXCHANGES: Final = 60
 _WORTH_IT: Final = 1e-6
-
-Ints = npt.NDArray[np.int64]
 
 
 def select(task: Task, candidates: Sequence[Expression], budget: Budget) -> list[Expression]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.learning._inputs import Bools, Floats
-from dln.learning._products import products
+from dln.learning._products import centred_products
 from dln.learning._task import PENALTY
 
 
@@ -21,12 +21,9 @@ def best_subsets(rules: Bools, y: Floats, weight: Floats, sizes: Sequence[int]) 
     {2: [0, 2], 1: [2]}
     """
     weight = weight / weight.mean()
-    total = float(weight.sum())
-    gram, across = products(rules, weight, np.column_stack([np.ones(len(y)), y - float(weight @ y) / total]))
-    means = across[:, 0] / total
-    gram -= np.outer(means, means) * total
+    _, _, gram, right = centred_products(rules, y, weight)
     penalty = PENALTY * max(float(np.trace(gram)) / max(len(gram), 1), 1.0)
-    order = elimination_order(gram + penalty * np.eye(len(gram)), across[:, 1])
+    order = elimination_order(gram + penalty * np.eye(len(gram)), right)
     smaller = [size for size in range(len(order) - 1, 0, -1) if size in sizes]
     return {size: sorted(order[len(order) - size :].tolist()) for size in smaller}
 
