@@ -135,9 +135,9 @@ class _Kept:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled, if it can be kept: a full disk costs time in the next process, and no more."""
-        path, said = self._path(signature, result.codegen), _home()[1]
-        if said is not None:
-            _warn(said)
+        path, warning = self._path(signature, result.codegen), _home()[1]
+        if warning is not None:
+            _warn(warning)
         if path is None or result.lifted or result.library.has_dynamic_globals:
             return
         data = _serialize.dumps(result._reduce())  # noqa: SLF001 (as numba's cache does)
@@ -164,7 +164,7 @@ def _stem(function: Callable[..., Any]) -> str:
 
 
 def kernel_folder() -> Path | None:
-    """Return the folder that machine code is kept in, or None where there is no place for it."""
+    """Return the folder that machine code is kept in, or None where there is none."""
     return _home()[0]
 
 
@@ -172,15 +172,15 @@ def kernel_folder() -> Path | None:
 def _home() -> tuple[Path | None, str | None]:
     """Return the folder for machine code, and what is to be said about it when something has to be compiled."""
     name = FOLDER + kernel_hash()
-    for place in _places():
+    for parent in _cache_folders():
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=place).close()
+            parent.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=parent).close()
         except OSError:
             continue
-        _drop_old(place, place / name)
-        return place / name, None
-    private = _private_place()
+        _drop_old(parent, parent / name)
+        return parent / name, None
+    private = _private_folder()
     if private is None:
         return None, "no folder can be written to, so that code is compiled anew in every process"
     reason = f"compiled code is kept in {str(private)!r}, for the folders of dln and of the user cannot be written to"
@@ -201,14 +201,14 @@ def kernel_hash() -> str:
     named = {module.decode() for text in texts.values() for module in _IMPORTED.findall(text)}
     imported = {_PACKAGE.joinpath(*module.split(".")).with_suffix(".py") for module in named}
     texts |= {path: path.read_bytes() for path in imported if path.is_file()}
-    found = hashlib.sha256(repr(versions).encode())
+    digest = hashlib.sha256(repr(versions).encode())
     for path, text in sorted(texts.items()):
-        found.update(repr((path.relative_to(_PACKAGE).as_posix(), len(text))).encode() + text)
-    return found.hexdigest()[:16]
+        digest.update(repr((path.relative_to(_PACKAGE).as_posix(), len(text))).encode() + text)
+    return digest.hexdigest()[:16]
 
 
-def _places() -> Iterator[Path]:
-    """Yield where folders may lie, the best first."""
+def _cache_folders() -> Iterator[Path]:
+    """Yield the folders that machine code may be kept in, the best first."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(chosen)
         return
@@ -217,7 +217,7 @@ def _places() -> Iterator[Path]:
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dln"
 
 
-def _private_place() -> Path | None:
+def _private_folder() -> Path | None:
     """Return a folder among the temporary files that is this user's and nobody else's, or None.
 
     Its name can be foreseen, so that the next process finds it, and code is run that was put there: one that others
@@ -225,24 +225,24 @@ def _private_place() -> Path | None:
     """
     try:
         user = f"-{os.getuid()}" if hasattr(os, "getuid") else ""
-        place = Path(tempfile.gettempdir()) / f"dln{user}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        facts = place.lstat()
+        folder = Path(tempfile.gettempdir()) / f"dln{user}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        facts = folder.lstat()
         others = stat.S_IMODE(facts.st_mode) & 0o077 or facts.st_uid != os.getuid() if user else 0
         if others or not stat.S_ISDIR(facts.st_mode):
             return None
-        tempfile.TemporaryFile(dir=place).close()
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError:  # also where there is no temporary folder at all
         return None
-    return place
+    return folder
 
 
-def _drop_old(place: Path, used: Path) -> None:
+def _drop_old(parent: Path, used: Path) -> None:
     """Remember that a folder is used, and remove those that were not for the longest time."""
     with contextlib.suppress(OSError):
         used.mkdir(exist_ok=True)
         os.utime(used)
-        folders = sorted(place.glob(f"{FOLDER}*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
+        folders = sorted(parent.glob(f"{FOLDER}*"), key=lambda folder: folder.stat().st_mtime, reverse=True)
         for old in folders[KEPT:]:
             shutil.rmtree(old, ignore_errors=True)
 

@@ -353,7 +353,7 @@ class DLNRegressor(CircuitRegressor):
     def _set_model(
         self, X: Any, rows: Rows, cutoffs: Sequence[Floats], learned: Learned, *, were_set_aside: bool
     ) -> None:
-        """Become the model that was learned: rules that speak of cut-offs by their places."""
+        """Become the model that was learned: rules that speak of cut-offs by their indices."""
         training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
         models = [(point.expressions, point.intercept, point.weights) for point in learned.points]
         circuits = assemble(models, cutoffs, training)

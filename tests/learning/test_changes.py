@@ -12,7 +12,7 @@ from dln.learning._task import Budget
 from learned import expressions_of, forced, part, paths, refitted, seeds, some_task, with_part, without_part
 
 #: Wide enough to judge whatever a scan proposes.
-EVERYTHING = Effort(per_place=100, judged=2000)
+EVERYTHING = Effort(per_part=100, judged=2000)
 
 
 def plain_changes(rules, j, longest, *, only_longer):

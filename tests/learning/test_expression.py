@@ -24,7 +24,7 @@ def test_signals_are_what_the_gates_make_of_the_tests(seed):
 
     def plain(node):
         if isinstance(node, OneTest):
-            return (inputs.bins[node.input] > node.place) != node.negated
+            return (inputs.bins[node.input] > node.cutoff) != node.negated
         a, b = plain(node.a).astype(int), plain(node.b).astype(int)
         return (node.gate >> (3 - 2 * a - b)) % 2 == 1
 

@@ -103,7 +103,7 @@ def test_thresholds_move_to_the_nearest_cut_off():
     nearest = {(0, int(b > 0.3)) for b in bias[column == 0]} | {(1, 0)}
     tests = [one for one in neuron_expressions(network, cutoffs, max_length=1) if one.input < 3]
     assert tests
-    assert {(one.input, one.place) for one in tests} <= nearest
+    assert {(one.input, one.cutoff) for one in tests} <= nearest
     assert len(inputs.cutoffs[2])
 
 

@@ -19,4 +19,3 @@ def test_blocks_do_not_change_the_sums(monkeypatch, n_rules, n):
     numbers = rules.astype(np.float64)
     np.testing.assert_allclose(among, (numbers * weight) @ numbers.T, atol=1e-12)
     np.testing.assert_allclose(across, (numbers * weight) @ others, atol=1e-12)
-    assert products(rules, weight)[1].shape == (n_rules, 0)

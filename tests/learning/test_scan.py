@@ -49,7 +49,7 @@ def test_the_scan_finds_what_trying_every_test_finds(seed):
         for gain, test in found:
             best, _ = expected[test.input, test.negated]
             np.testing.assert_allclose(gain, best, rtol=1e-9)
-            rule = base + by * ((inputs.bins[test.input] > test.place) != test.negated)
+            rule = base + by * ((inputs.bins[test.input] > test.cutoff) != test.negated)
             own = float(weight @ (rule * residual)) ** 2 / (weight @ rule * (1 - weight @ rule / weight.sum()) + 0.3)
             np.testing.assert_allclose(own, gain, rtol=1e-9)
         few = scanner(fires, never, always, residual, 2, only=kind)

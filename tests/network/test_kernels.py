@@ -185,9 +185,9 @@ def test_what_is_laid_out_otherwise_is_refused() -> None:
     network = random_network(rng, concatenate=True)
     data = random_data(rng, network, 5)
     with pytest.raises(TypeError, match="float64"):
-        layout.place_of(data.target.astype(np.float64))
+        layout.address_of(data.target.astype(np.float64))
     with pytest.raises(TypeError, match="one after the other"):
-        layout.place_of(np.zeros((4, 4), np.float32)[:, ::2])
+        layout.address_of(np.zeros((4, 4), np.float32)[:, ::2])
     wider = data._replace(bits=np.zeros((5, network.wiring.n_bits + 1), np.float32))
     with pytest.raises(ValueError, match="not those of the network"):
         kernel_gradients(network, wider, kernels.NEURON, 0, 0.0, 1.0, 1.0)

@@ -14,9 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dln.circuit._circuit import Circuit
-from dln.circuit._operations import CATEGORY_BIT, FLOAT16, CircuitCost, Reading, circuit_cost
-
-_MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
+from dln.circuit._operations import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, circuit_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCos
 
 
 def _linear(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", int(np.count_nonzero(model.coef_)), _MULTIPLY_ADD)
+    yield Part("multiply-add", int(np.count_nonzero(model.coef_)), MULTIPLY_ADD)
 
 
 def _neighbours(model: Any) -> Iterable[Part]:
@@ -152,13 +150,13 @@ def _support_vectors(model: Any) -> Iterable[Part]:
     # Exponentials cost as much as logarithms.
     n, d = model.support_vectors_.shape
     if model.kernel == "rbf":
-        yield Part("distance (subtract, multiply, add)", n * d, FLOAT16.addition + _MULTIPLY_ADD)
+        yield Part("distance (subtract, multiply, add)", n * d, FLOAT16.addition + MULTIPLY_ADD)
         yield Part("scale", n, FLOAT16.multiplication)
         yield Part("exponential", n, FLOAT16.logarithm)
     elif model.kernel in {"linear", "poly", "sigmoid"}:
-        yield Part("inner product", n * d, _MULTIPLY_ADD)
+        yield Part("inner product", n * d, MULTIPLY_ADD)
         if model.kernel != "linear":
-            yield Part("scale and shift", n, _MULTIPLY_ADD)
+            yield Part("scale and shift", n, MULTIPLY_ADD)
         if model.kernel == "poly":
             yield Part("power", n * (int(model.degree) - 1), FLOAT16.multiplication)
         if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
@@ -166,11 +164,11 @@ def _support_vectors(model: Any) -> Iterable[Part]:
     else:
         message = f"operations() cannot count an SVR with the kernel {model.kernel!r}"
         raise TypeError(message)
-    yield Part("multiply-add", n, _MULTIPLY_ADD)
+    yield Part("multiply-add", n, MULTIPLY_ADD)
 
 
 def _perceptron(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", sum(int(layer.size) for layer in model.coefs_), _MULTIPLY_ADD)
+    yield Part("multiply-add", sum(int(layer.size) for layer in model.coefs_), MULTIPLY_ADD)
 
 
 def _torch(model: Any) -> Iterable[Part]:
@@ -178,7 +176,7 @@ def _torch(model: Any) -> Iterable[Part]:
     if not layers:
         message = "operations() counts a torch module by its Linear layers, but this one has none"
         raise TypeError(message)
-    yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), _MULTIPLY_ADD)
+    yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), MULTIPLY_ADD)
 
 
 def _lightgbm(model: Any) -> Iterable[Part]:

@@ -123,15 +123,15 @@ def _gate(kind: int, a: Formula, b: Formula) -> Formula:
             return join == gates.TRUE
 
 
-def negate(said: Formula) -> Formula:
+def negate(meaning: Formula) -> Formula:
     """Return what holds exactly where this does not."""
-    match said:
+    match meaning:
         case bool():
-            return not said
+            return not meaning
         case NumberCondition():
-            return replace(said, low=not said.low, missing=not said.missing)
+            return replace(meaning, low=not meaning.low, missing=not meaning.missing)
         case CategoryCondition():
-            return replace(said, other=not said.other, missing=not said.missing)
+            return replace(meaning, other=not meaning.other, missing=not meaning.missing)
         case AllOf(parts):
             return any_of(map(negate, parts))
         case AnyOf(parts):
@@ -192,12 +192,16 @@ def _join_columns(parts: list[Formula], join: Callable[[bool, bool], bool]) -> l
             conditions[part.column] = part if before is None else _both(before, part, join)
         else:
             rest.append(part)
-    return [*(_constant_or(found) for found in conditions.values()), *rest]
+    return [*(_constant_or(condition) for condition in conditions.values()), *rest]
 
 
-def _constant_or(found: Condition) -> Formula:
-    marks, start = (found.ends, found.low) if isinstance(found, NumberCondition) else (found.codes, found.other)
-    return start if not marks and start == found.missing else found
+def _constant_or(condition: Condition) -> Formula:
+    marks: tuple[float, ...]
+    if isinstance(condition, NumberCondition):
+        marks, start = condition.ends, condition.low
+    else:
+        marks, start = condition.codes, condition.other
+    return start if not marks and start == condition.missing else condition
 
 
 def _both(first: Condition, second: Condition, join: Callable[[bool, bool], bool]) -> Condition:
@@ -223,6 +227,6 @@ def _both(first: Condition, second: Condition, join: Callable[[bool, bool], bool
     return CategoryCondition(first.column, tuple(codes), other, missing)
 
 
-def _just_above(found: NumberCondition, end: float) -> bool:
-    passed = bisect_left(found.ends, end) + (end in found.ends)
-    return found.low ^ bool(passed % 2)
+def _just_above(condition: NumberCondition, end: float) -> bool:
+    passed = bisect_left(condition.ends, end) + (end in condition.ends)
+    return condition.low ^ bool(passed % 2)

@@ -168,13 +168,13 @@ class Graph:
         used = sorted(self.cone(weights))
         literals = [node for node in used if not self.is_gate(node)]
         gates = [node for node in used if self.is_gate(node)]
-        place = {node: i for i, node in enumerate([*literals, *gates])}
+        index_of = {node: i for i, node in enumerate([*literals, *gates])}
         written = map(self.written, gates)
         return Circuit(
             columns=columns,
             literals=tuple(self.literals[node] for node in literals),
-            gates=tuple(Gate(gate.kind, place[gate.a], place[gate.b]) for gate in written),
-            rules=tuple(Rule(place[node], _off_grid(step, decimals)) for node, step in weights.items()),
+            gates=tuple(Gate(gate.kind, index_of[gate.a], index_of[gate.b]) for gate in written),
+            rules=tuple(Rule(index_of[node], _off_grid(step, decimals)) for node, step in weights.items()),
             intercept=_off_grid(total, decimals),
             decimals=decimals,
         )

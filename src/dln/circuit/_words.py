@@ -144,28 +144,28 @@ def node_sizes(circuit: Circuit) -> list[int]:
     return sizes
 
 
-def formula_text(said: Formula, columns: tuple[Column, ...], notation: Notation = WORDS) -> str:
+def formula_text(meaning: Formula, columns: tuple[Column, ...], notation: Notation = WORDS) -> str:
     """Return a formula in words, or in another notation."""
-    return _written(said, columns, notation).text
+    return _written(meaning, columns, notation).text
 
 
-def _written(said: Formula, columns: tuple[Column, ...], notation: Notation) -> Written:
-    match said:
+def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) -> Written:
+    match meaning:
         case bool():
-            return Written(notation.constants[said])
+            return Written(notation.constants[meaning])
         case NumberCondition():
-            pieces = number_pieces(said, notation.name(columns[said.column].name), notation)
+            pieces = number_pieces(meaning, notation.name(columns[meaning.column].name), notation)
             return Written(f" {notation.any_of} ".join(pieces), notation.any_of if len(pieces) > 1 else "")
         case CategoryCondition():
-            return _category(said, columns[said.column], notation)
+            return _category(meaning, columns[meaning.column], notation)
         case OddOf(parts, even):
             return notation.odd_of([_written(part, columns, notation) for part in parts], even)
         case AllOf(parts) | AnyOf(parts):
-            joint = notation.all_of if isinstance(said, AllOf) else notation.any_of
+            joint = notation.all_of if isinstance(meaning, AllOf) else notation.any_of
             return Written(f" {joint} ".join(_written(part, columns, notation).inside(joint) for part in parts), joint)
 
 
-def number_pieces(said: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
+def number_pieces(condition: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
     """Return texts of which one holds wherever the condition does: intervals and "is missing".
 
     A missing number is below every cut-off; where it is not meant, the lowest interval says so.
@@ -177,35 +177,35 @@ def number_pieces(said: NumberCondition, name: str, notation: Notation = WORDS) 
     >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=False), "age")
     ['age ≤ 47.5 (not missing)']
     """
-    if not said.ends:
-        return [name + notation.remark(" is missing" if said.missing else " is not missing")]
-    edges = [notation.number(end) for end in said.ends]
-    edges = ["", *edges] if said.low else edges
+    if not condition.ends:
+        return [name + notation.remark(" is missing" if condition.missing else " is not missing")]
+    edges = [notation.number(end) for end in condition.ends]
+    edges = ["", *edges] if condition.low else edges
     edges += [""] if len(edges) % 2 else []
     pieces = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         above = f"{start} < " if start else ""
         pieces.append(f"{above}{name} {notation.at_most} {end}" if end else f"{name} > {start}")
-    if said.low and not said.missing:
+    if condition.low and not condition.missing:
         pieces[0] += notation.remark(" (not missing)")
-    elif said.missing and not said.low:
+    elif condition.missing and not condition.low:
         pieces.append(name + notation.remark(" is missing"))
     return pieces
 
 
-def _category(said: CategoryCondition, column: Column, notation: Notation) -> Written:
+def _category(condition: CategoryCondition, column: Column, notation: Notation) -> Written:
     assert column.categories is not None  # noqa: S101 (the circuit was validated)
     name = notation.name(column.name)
-    missing = name + notation.remark(" is missing" if said.missing else " is not missing")
-    values = [notation.category(column.categories[code]) for code in said.codes]
+    missing = name + notation.remark(" is missing" if condition.missing else " is not missing")
+    values = [notation.category(column.categories[code]) for code in condition.codes]
     if not values:
         return Written(missing)
     several = len(values) > 1
     named = ", ".join(values).join(notation.braces) if several else values[0]
-    text = f"{name} {notation.relations[2 * several + said.other]} {named}"
-    if said.missing == said.other:
+    text = f"{name} {notation.relations[2 * several + condition.other]} {named}"
+    if condition.missing == condition.other:
         return Written(text)
-    joint = notation.any_of if said.missing else notation.all_of
+    joint = notation.any_of if condition.missing else notation.all_of
     return Written(f"{text} {joint} {missing}", joint)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain, told_in_sentences, was_interrupted
+from dln.cli._mistakes import INTERRUPTED, Mistake, complain, warnings_as_sentences, was_interrupted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +118,7 @@ def _train(
     def rephrased(text: str) -> str:
         return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
 
-    with told_in_sentences(rephrased) as caught:  # after Ctrl-C, or when time was over: what the model is now
+    with warnings_as_sentences(rephrased) as caught:  # after Ctrl-C, or when time was over: what the model is now
         model.fit(split.X, split.y, sample_weight=split.weight)
     model.set_params(verbose=0)  # a way of this run, not of the model
     model.target_name_ = split.y.name

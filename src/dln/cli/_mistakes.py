@@ -41,7 +41,7 @@ def complain(sentence: str, program: str = "dln") -> None:
 
 
 @contextmanager
-def told_in_sentences(rephrased: Callable[[str], str] = str) -> Iterator[list[warnings.WarningMessage]]:
+def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[list[warnings.WarningMessage]]:
     """Let a fit or a search run; then tell its warnings as sentences. What it refuses is a `Mistake`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

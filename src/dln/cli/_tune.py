@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, told_in_sentences, was_interrupted
+from dln.cli._mistakes import INTERRUPTED, Mistake, warnings_as_sentences, was_interrupted
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -145,7 +145,7 @@ def _search(model: CircuitRegressor, data: Learnable, options: _SearchOptions, *
     """Return the study, and whether Ctrl-C ended it early."""
     from dln.tune import StudyError, search
 
-    with told_in_sentences() as caught:  # after Ctrl-C: what there is now
+    with warnings_as_sentences() as caught:  # after Ctrl-C: what there is now
         try:
             study = search(
                 model,

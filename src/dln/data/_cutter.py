@@ -30,36 +30,36 @@ class Cutter:
         self.graph, self._encoder, self._values = graph, encoder, values
         # What numbers there are does not depend on the order of rows, and columns are read faster from top to bottom.
         self._rows = None if len(rows) == len(values[0]) else np.sort(rows)
-        self._found: dict[Cut, Above | int] = {}
+        self._resolved: dict[Cut, Above | int] = {}
 
     def look_up(self, cuts: Iterable[Cut]) -> None:
         """Find the cut-offs of many places at once: a column's numbers are sorted once, and forgotten.
 
         Above a place below all known numbers is what is not missing; above one that no number is above is nothing.
         """
-        for k, of_column in itertools.groupby(sorted(set(cuts) - self._found.keys()), key=lambda cut: cut.k):
+        for k, group in itertools.groupby(sorted(set(cuts) - self._resolved.keys()), key=lambda cut: cut.k):
             scaled = self._encoder.scaled[k]
             known, has_missing = self._known(scaled.column)
             missing = self.graph.literal(IsMissing(scaled.column)) if has_missing else FALSE_EDGE
-            encoded, places = scale(scaled, known), list(of_column)
+            encoded, of_column = scale(scaled, known), list(group)
             for or_equal in (False, True):
-                some = [cut for cut in places if cut.or_equal is or_equal]
+                some = [cut for cut in of_column if cut.or_equal is or_equal]
                 numbers_below = np.searchsorted(encoded, [cut.cutoff for cut in some], "left" if or_equal else "right")
                 for cut, n_below in zip(some, numbers_below.tolist(), strict=True):
                     if n_below == 0:
-                        self._found[cut] = TRUE_EDGE if cut.cutoff < ENCODED_MISSING else missing ^ 1
+                        self._resolved[cut] = TRUE_EDGE if cut.cutoff < ENCODED_MISSING else missing ^ 1
                     elif n_below == len(known):
-                        self._found[cut] = FALSE_EDGE
+                        self._resolved[cut] = FALSE_EDGE
                     else:
                         shortest = shortest_between(float(known[n_below - 1]), float(known[n_below]))
-                        self._found[cut] = Above(scaled.column, shortest)
+                        self._resolved[cut] = Above(scaled.column, shortest)
 
     def above(self, cut: Cut) -> int:
         """Return the edge of "a scaled column is above (or at) the cut-off" on the training rows."""
-        if cut not in self._found:
+        if cut not in self._resolved:
             self.look_up([cut])
-        found = self._found[cut]
-        return self.graph.literal(found) if isinstance(found, Above) else found
+        resolved = self._resolved[cut]
+        return self.graph.literal(resolved) if isinstance(resolved, Above) else resolved
 
     def _known(self, column: int) -> tuple[Values, bool]:
         """Return the distinct known numbers of a column, ascending, and whether some are missing."""

@@ -52,7 +52,7 @@ def date_part(dates: Dates, part: DatePart) -> npt.NDArray[np.float32]:
 
 
 def weekday_codes(dates: Dates) -> npt.NDArray[np.int32]:
-    """Return weekdays as places in `WEEKDAYS`, `MISSING` where there is none."""
+    """Return weekdays as indices into `WEEKDAYS`, `MISSING` where there is none."""
     return np.nan_to_num(date_part(dates, "weekday"), nan=MISSING).astype(np.int32)
 
 

@@ -75,7 +75,7 @@ class Encoder:
         rows = np.arange(len(table_values[0])) if rows is None else rows
         numbers = np.empty((len(rows), len(self.scaled)), dtype=np.float32)
         bits = np.empty((len(rows), len(self.bits)), dtype=np.float32)
-        places = _in_table_order(rows)
+        order = _in_table_order(rows)
         for items, inputs, encode in ((self.scaled, numbers, _scale_rows), (self.bits, bits, _literal_rows)):
             of_column: dict[int, list[Any]] = {}  # the bits of one column stand together, as do the columns
             for item in items:
@@ -84,27 +84,27 @@ class Encoder:
             for group in read_together(table_values, of_column):
                 columns = [(read_only(values), of_column[j]) for j, values in group]
                 last = first + sum(len(some) for _, some in columns)
-                _fill(inputs[:, first:last], columns, rows, places, encode)
+                _fill(inputs[:, first:last], columns, rows, order, encode)
                 first = last
                 del group, columns  # before the next are read
         return Encoded(numbers, bits)
 
 
 def _in_table_order(rows: Rows) -> Rows:
-    """Return the places of rows, such that the rows at these places ascend."""
+    """Return the indices into `rows` that sort them."""
     n_rows = int(rows.max()) + 1 if len(rows) else 0
     if n_rows > SPARSE * len(rows):
         return np.argsort(rows)
-    place = np.full(n_rows, -1, dtype=np.intp)
-    place[rows] = np.arange(len(rows))
-    return place if n_rows == len(rows) else place[place >= 0]
+    index_of = np.full(n_rows, -1, dtype=np.intp)
+    index_of[rows] = np.arange(len(rows))
+    return index_of if n_rows == len(rows) else index_of[index_of >= 0]
 
 
 def _fill(
     inputs: Floats32,
     columns: Sequence[tuple[Values, Sequence[T]]],
     rows: Rows,
-    places: Rows,
+    order: Rows,
     encode: Callable[[Sequence[T], Values, Rows, Floats32], None],
 ) -> None:
     """Write the inputs of some columns, for some rows at a time.
@@ -114,7 +114,7 @@ def _fill(
     """
     buffer = np.empty((min(CHUNK, len(rows)), inputs.shape[1]), dtype=np.float32)
     for start in range(0, len(rows), CHUNK):
-        chunk = places[start : start + CHUNK]
+        chunk = order[start : start + CHUNK]
         table_rows, encoded = rows[chunk], buffer[: len(chunk)]
         first = 0
         for values, items in columns:

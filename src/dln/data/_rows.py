@@ -105,15 +105,15 @@ def _sorted(hashes: Hashes) -> tuple[npt.NDArray[np.intp], Hashes]:
     order, parted = np.empty(len(hashes), dtype=np.intp), np.empty_like(hashes)
     ends = _part(hashes, digits, order, parted)
     for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        piece, place = parted[start:end], order[start:end]
+        piece, indices = parted[start:end], order[start:end]
         by_hash = np.argsort(piece)
-        parted[start:end], order[start:end] = piece[by_hash], place[by_hash]
+        parted[start:end], order[start:end] = piece[by_hash], indices[by_hash]
     return order, parted
 
 
 @compiled(nogil=True)
 def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hashes) -> npt.NDArray[np.intp]:
-    """Write hashes and their places in the order of their first binary digits; return where each piece ends."""
+    """Write hashes and their indices in the order of their first binary digits; return where each piece ends."""
     shift = uint64(64 - digits)
     ends = np.zeros((1 << digits) + 1, dtype=np.intp)
     for i in range(len(hashes)):
@@ -122,9 +122,9 @@ def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hash
         ends[before + 1] += ends[before]
     for i in range(len(hashes)):
         piece = np.intp(hashes[i] >> shift)
-        place = ends[piece]
-        order[place], parted[place] = i, hashes[i]
-        ends[piece] = place + 1
+        position = ends[piece]
+        order[position], parted[position] = i, hashes[i]
+        ends[piece] = position + 1
     return ends[:-1]
 
 
@@ -178,17 +178,17 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     if not len(values):
         return np.full(shares.shape, np.nan)
     if np.all(weight == 1):  # no index is needed, which is many times faster
-        place = np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)
-        found = _at_ranks(values, place.ravel()).reshape(place.shape)
+        ranks = np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)
+        quantiles = _at_ranks(values, ranks.ravel()).reshape(ranks.shape)
     else:
         order = np.argsort(values, kind="stable")
         values, reached = values[order], np.cumsum(weight[order])
-        found = values[np.searchsorted(reached, shares * reached[-1], side="left")]
-    return np.asarray(found.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
+        quantiles = values[np.searchsorted(reached, shares * reached[-1], side="left")]
+    return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
 def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
-    """Return what stands at the given places of the sorted values: a few are found faster than all are sorted."""
+    """Return what stands at the given ranks of the sorted values: a few are found faster than all are sorted."""
     ends = {0: values.min(), len(values) - 1: values.max()}
     parted, start = values.copy(), 0
     for rank in np.unique(ranks):

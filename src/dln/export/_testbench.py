@@ -9,7 +9,7 @@ import numpy as np
 from dln.circuit._circuit import MISSING, UNKNOWN, Values
 from dln.export._form import Form
 from dln.export._titles import exported_by
-from dln.export._verilog import Port, module_name, module_ports, result_bits
+from dln.export._verilog import Port, module_name, module_ports, result_bits, signed_constant
 
 
 def to_testbench(form: Form, values: Sequence[Values], *, latency: int = 0, name: str | None = None) -> str:
@@ -30,7 +30,10 @@ def to_testbench(form: Form, values: Sequence[Values], *, latency: int = 0, name
         first=[
             "    errors = 0;",
             *(f"    vectors[{row}] = {width}'b{vector};" for row, vector in enumerate(vectors)),
-            *(f"    expected[{row}] = {_signed(steps, bits)};" for row, steps in enumerate(_expected(form, values))),
+            *(
+                f"    expected[{row}] = {signed_constant(steps, bits)};"
+                for row, steps in enumerate(_expected(form, values))
+            ),
         ],
         each=f"if (steps !== {expected}) begin errors = errors + 1; {display} end",
         last=[
@@ -129,7 +132,3 @@ def _bits(port: Port, value: float) -> str:
         number = len(port.column.categories or ()) if value == UNKNOWN else 0 if missing else int(value)
     stored = "" if port.value is None else format(number & ((1 << port.bits) - 1), f"0{port.bits}b")
     return stored + str(int(missing))
-
-
-def _signed(number: int, bits: int) -> str:
-    return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"

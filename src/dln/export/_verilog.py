@@ -178,10 +178,10 @@ def _add_up(form: Form, pipeline: _Pipeline, level: int) -> None:
     """Add a balanced tree of adders: the first level chooses each weight or zero, two rules at a time."""
     bits = result_bits(form)
     declaration = f"signed [{bits - 1}:0] "
-    terms = [_constant(form.intercept, bits)]
+    terms = [signed_constant(form.intercept, bits)]
     for i, rule in enumerate(form.rules):
         fires = pipeline.read(f"rule_{i + 1}", level)
-        terms.append(f"({fires} ? {_constant(rule.steps, bits)} : {_constant(0, bits)})")
+        terms.append(f"({fires} ? {signed_constant(rule.steps, bits)} : {signed_constant(0, bits)})")
     while True:
         pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
         names = ["total"] if len(pairs) == 1 else [f"sum_{level}_{i}" for i in range(len(pairs))]
@@ -201,13 +201,14 @@ def _test(check: Check, ports: dict[int, Port], pipeline: _Pipeline) -> str:
     value = pipeline.read(port.value, 0)
     if isinstance(check.literal, Above):
         assert port.scaled is not None  # noqa: S101 (a cut-off has a number column)
-        return f"~{missing} & ({value} > {_constant(port.scaled.cutoffs[check.literal.cutoff], port.bits)})"
+        return f"~{missing} & ({value} > {signed_constant(port.scaled.cutoffs[check.literal.cutoff], port.bits)})"
     assert isinstance(check.literal, IsIn)  # noqa: S101 (there are three kinds)
     hits = " | ".join(f"({value} == {port.bits}'d{code})" for code in check.literal.codes)
     return f"~{missing} & ({hits})"
 
 
-def _constant(number: int, bits: int) -> str:
+def signed_constant(number: int, bits: int) -> str:
+    """Return a signed number of so many bits."""
     return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"
 
 

@@ -44,7 +44,7 @@ def assemble(
     tests = {test for expressions, _, _ in models for one in expressions for test in _tests(one)}
 
     def cut(test: Test) -> Cut:
-        return Cut(test.input, float(cutoffs[test.input][test.place]))
+        return Cut(test.input, float(cutoffs[test.input][test.cutoff]))
 
     cutter.look_up(cut(test) for test in tests if test.input < n_scaled)
 

@@ -100,7 +100,7 @@ def count_bits(_context: Any, _word: Any) -> Any:
 
 @_intrinsic
 def lowest_bit(_context: Any, _word: Any) -> Any:
-    """Return the place of the lowest bit of a word that is set; there must be one."""
+    """Return the index of the lowest bit of a word that is set; there must be one."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         one = arguments[0].type

@@ -47,7 +47,7 @@ Floats32 = npt.NDArray[np.float32]
 
 @compiled(**_OPTIONS)
 def make_change(
-    j: int, kind: int, p: int, k: int, place: int, negated: int, gates: Ints8, tests: Ints64, sizes: Ints64
+    j: int, kind: int, p: int, k: int, cutoff: int, negated: int, gates: Ints8, tests: Ints64, sizes: Ints64
 ) -> None:
     """Make a change of rule j."""
     size, end = sizes[j], _end(j, p, gates)
@@ -76,7 +76,7 @@ def make_change(
         sizes[j] = size + 2
         new = end + 1
     gates[j, new] = TEST
-    tests[j, new, 0], tests[j, new, 1], tests[j, new, 2] = k, place, negated
+    tests[j, new, 0], tests[j, new, 1], tests[j, new, 2] = k, cutoff, negated
 
 
 @_inner
@@ -133,7 +133,7 @@ def _joined(gate: int, a: int, b: int) -> int:
 
 @_inner
 def _end(j: int, p: int, gates: Ints8) -> int:
-    """Return the place after the last part of part p of rule j."""
+    """Return the index after the last part of part p of rule j."""
     n_open = 1
     while n_open > 0:
         n_open += -1 if gates[j, p] == TEST else 1
@@ -241,22 +241,22 @@ def _put_in_order(
         size = _size(kind, p, n_tests)
         for c in range(counts[kind]):
             value = gains[kind, c] - price * size
-            place = n_judged
+            rank = n_judged
             is_new = True
-            while place > 0 and values[place - 1] <= value + _SAME_GAIN * abs(value):
-                if abs(values[place - 1] - value) <= _SAME_GAIN * abs(value):
+            while rank > 0 and values[rank - 1] <= value + _SAME_GAIN * abs(value):
+                if abs(values[rank - 1] - value) <= _SAME_GAIN * abs(value):
                     is_new = False
-                place -= 1
-            if not is_new or place >= n_judged:
+                rank -= 1
+            if not is_new or rank >= n_judged:
                 continue
-            for t in range(n_judged - 1, place, -1):
+            for t in range(n_judged - 1, rank, -1):
                 values[t] = values[t - 1]
                 for f in range(FIELDS):
                     proposals[t, f] = proposals[t - 1, f]
-            values[place] = value
-            proposals[place, 0], proposals[place, 1] = kind, p
+            values[rank] = value
+            proposals[rank, 0], proposals[rank, 1] = kind, p
             for f in range(3):
-                proposals[place, 2 + f] = best[kind, c, f]
+                proposals[rank, 2 + f] = best[kind, c, f]
 
 
 @_inner
@@ -298,7 +298,7 @@ def change_rules(
     room: int,
     price: float,
     worth_it: float,
-    found: Ints64,
+    changes: Ints64,
     worth: Floats,
     rest: Floats,
     weights: Floats,
@@ -347,7 +347,7 @@ def change_rules(
         # Exact judgement: the rule as it is first, then the proposals, then what is left of it without a part.
         own, best_worth = 0.0, -np.inf
         for f in range(FIELDS):
-            found[o, f] = NO_CHANGE
+            changes[o, f] = NO_CHANGE
         n_proposals = 0
         while n_proposals < n_judged and values[n_proposals] > -np.inf:
             n_proposals += 1
@@ -395,7 +395,7 @@ def change_rules(
                 own = gain - price * n_tests
                 if mode >= SHORTER:
                     best_worth = -gain / n_tests
-                    found[o, 0] = GONE
+                    changes[o, 0] = GONE
                 continue
             value = (gain - own) / (n_tests - size) if mode == SHORTER else gain - price * size - own
             if value > best_worth:
@@ -404,18 +404,18 @@ def change_rules(
                     chosen[i] = rule[i]
                 if removal < 0:
                     for f in range(FIELDS):
-                        found[o, f] = proposals[t, f]
+                        changes[o, f] = proposals[t, f]
                 else:
-                    found[o, 0], found[o, 1], found[o, 2] = WITHOUT, p, side
+                    changes[o, 0], changes[o, 1], changes[o, 2] = WITHOUT, p, side
         worth[o] = -best_worth if mode >= SHORTER else best_worth
         if mode != SWEEP:
             continue
         if best_worth <= worth_it:
-            found[o, 0] = NO_CHANGE
+            changes[o, 0] = NO_CHANGE
             continue
 
         # Make it, and refit: the rule's row of the Gram matrix, and the inverse without it, bordered by that row.
-        make_change(j, found[o, 0], found[o, 1], found[o, 2], found[o, 3], found[o, 4], gates, tests, sizes)
+        make_change(j, changes[o, 0], changes[o, 1], changes[o, 2], changes[o, 3], changes[o, 4], gates, tests, sizes)
         room += n_tests - (sizes[j] + 1) // 2
         for i in range(n_words):
             words[j, i] = chosen[i]

@@ -1,7 +1,7 @@
 """All changes of one rule after another, in one compiled call: the search spends most of its time here.
 
 A change puts another test in the place of one, adds a test by "and" or "or" anywhere in the rule, takes a part away, or
-begins the rule anew with one test. A scan of all cut-offs proposes tests for each place; the most promising changes are
+begins the rule anew with one test. A scan of all cut-offs proposes tests for each part; the most promising changes are
 judged exactly, the weights of all rules refitted. Sweeping makes the best change of each rule before it goes on to the
 next; where rules are only to be made longer or shorter, what each change is worth is told.
 
@@ -39,9 +39,9 @@ from dln.learning._task import Budget
 
 
 class Effort(NamedTuple):
-    """How widely to look: tests proposed for each place, and changes that are then judged exactly."""
+    """How widely to look: tests proposed for each part of a rule, and changes that are then judged exactly."""
 
-    per_place: int
+    per_part: int
     judged: int
 
 
@@ -66,8 +66,8 @@ def make_changes(rules: RuleSet, order: Ints64, budget: Budget, effort: Effort, 
     Each condition has its price.
     """
     table = _Table(rules, budget.rule_length)
-    found, _ = table.change(order, SWEEP, effort, budget, price, worth_it)
-    changed = order[found[:, 0] != NO_CHANGE]
+    changes, _ = table.change(order, SWEEP, effort, budget, price, worth_it)
+    changed = order[changes[:, 0] != NO_CHANGE]
     for j in changed.tolist():
         rules.expressions[j] = table.expression(j)
         rules.lengths[j] = length(rules.expressions[j])
@@ -77,10 +77,10 @@ def make_changes(rules: RuleSet, order: Ints64, budget: Budget, effort: Effort, 
 def longer(rules: RuleSet, budget: Budget, effort: Effort) -> list[Change]:
     """Return the best way to make each rule longer by one test, where there is one."""
     table = _Table(rules, budget.rule_length)
-    found, gains = table.change(np.arange(len(rules)), LONGER, effort, budget)
+    changes, gains = table.change(np.arange(len(rules)), LONGER, effort, budget)
     return [
-        Change(gain, j, table.expression(j, found[j]))
-        for j, (kind, gain) in enumerate(zip(found[:, 0].tolist(), gains.tolist(), strict=True))
+        Change(gain, j, table.expression(j, changes[j]))
+        for j, (kind, gain) in enumerate(zip(changes[:, 0].tolist(), gains.tolist(), strict=True))
         if kind != NO_CHANGE
     ]
 
@@ -89,10 +89,10 @@ def shorter(rules: RuleSet, *, only_whole: bool) -> list[Change]:
     """Return which part of each rule would be missed least, for each condition of it."""
     budget = Budget(0, 1, 0)
     table = _Table(rules, budget.rule_length)
-    found, missed = table.change(np.arange(len(rules)), FEWER if only_whole else SHORTER, Effort(1, 1), budget)
+    changes, missed = table.change(np.arange(len(rules)), FEWER if only_whole else SHORTER, Effort(1, 1), budget)
     return [
-        Change(worth, j, None if kind == GONE else table.expression(j, found[j]))
-        for j, (kind, worth) in enumerate(zip(found[:, 0].tolist(), missed.tolist(), strict=True))
+        Change(worth, j, None if kind == GONE else table.expression(j, changes[j]))
+        for j, (kind, worth) in enumerate(zip(changes[:, 0].tolist(), missed.tolist(), strict=True))
     ]
 
 
@@ -120,7 +120,7 @@ class _Table:
     ) -> tuple[Ints64, Floats]:
         """Return what was found for each rule, as fields and worth; sweeping, the rules have been changed."""
         rules, task = self._rules, self._rules.task
-        found, worth = np.empty((len(order), FIELDS), np.int64), np.empty(len(order))
+        changes, worth = np.empty((len(order), FIELDS), np.int64), np.empty(len(order))
         inputs, scanner = task.inputs, task.scanner
         change_rules(
             np.ascontiguousarray(order, np.int64),
@@ -138,9 +138,9 @@ class _Table:
             *(scanner.bins, inputs.n_bins, task.weight, task.centred),
             *(task.total_weight, task.penalty, scanner.least),
             *(mode, budget.rule_length, budget.conditions - rules.n_conditions, price, worth_it),
-            *(found, worth, *self._room(effort)),
+            *(changes, worth, *self._room(effort)),
         )
-        return found, worth
+        return changes, worth
 
     def _room(self, effort: Effort) -> Iterator[npt.NDArray[Any]]:
         """Yield the arrays that the kernel works in."""
@@ -154,8 +154,8 @@ class _Table:
         yield from np.empty((2, n_words), np.uint64)
         yield np.empty(N_KINDS, np.bool_)
         yield np.empty(N_KINDS, np.int64)
-        yield np.empty((N_KINDS, effort.per_place, 3), np.int64)
-        yield np.empty((N_KINDS, effort.per_place))
+        yield np.empty((N_KINDS, effort.per_part, 3), np.int64)
+        yield np.empty((N_KINDS, effort.per_part))
         yield np.empty((effort.judged, FIELDS), np.int64)
         yield np.empty(effort.judged)
         yield from scan_room(self._rules.task.inputs.n_bins)
@@ -167,8 +167,8 @@ class _Table:
         parts = iter(zip(self._kinds[j].tolist(), self._tests[j].tolist(), strict=True))
 
         def read() -> Expression:
-            gate, (k, place, negated) = next(parts)
-            return Test(k, place, bool(negated)) if gate == TEST else Join(gate, read(), read())
+            gate, (k, cutoff, negated) = next(parts)
+            return Test(k, cutoff, bool(negated)) if gate == TEST else Join(gate, read(), read())
 
         return read()
 
@@ -177,6 +177,6 @@ class _Table:
 def _parts(expression: Expression) -> tuple[list[int], list[tuple[int, int, int]]]:
     """Return gates and tests of the parts of an expression, the whole first."""
     if isinstance(expression, Test):
-        return [TEST], [(expression.input, expression.place, int(expression.negated))]
+        return [TEST], [(expression.input, expression.cutoff, int(expression.negated))]
     (gates_a, tests_a), (gates_b, tests_b) = _parts(expression.a), _parts(expression.b)
     return [expression.gate, *gates_a, *gates_b], [(0, 0, 0), *tests_a, *tests_b]

@@ -13,11 +13,11 @@ OR: Final = 7
 
 
 class Test(NamedTuple):
-    """An input above one of its cut-offs, or a bit, whose place is 0; or the opposite."""
+    """An input above one of its cut-offs, or a bit, whose cut-off is 0; or the opposite."""
 
     input: int
-    place: int
-    """Of the cut-off among those of the input."""
+    cutoff: int
+    """Index of the cut-off among those of the input."""
     negated: bool
 
 
@@ -85,6 +85,6 @@ class Signals:
         if fires is None:
             if len(self._tests) >= self.MAX_KEPT:
                 self._tests.clear()
-            above = self.inputs.bins[test.input] > test.place
+            above = self.inputs.bins[test.input] > test.cutoff
             fires = self._tests[test] = ~above if test.negated else above
         return fires

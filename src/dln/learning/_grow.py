@@ -83,8 +83,8 @@ def _grow_one(
     expression: Expression = rule
     while length(expression) < max_length:
         only = None if rng.random() < OR_SHARE else WITH_AND
-        found = scanner(task.signals(expression), nowhere, drawn, residual, 1, only)
-        options = [(g, AND, test) for g, test in found[WITH_AND]] + [(g, OR, test) for g, test in found[WITH_OR]]
+        proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only)
+        options = [(g, AND, test) for g, test in proposed[WITH_AND]] + [(g, OR, test) for g, test in proposed[WITH_OR]]
         better, gate, test = max(options, key=lambda option: option[0], default=(0.0, AND, rule))
         if better <= gain * WORTH_IT:
             break

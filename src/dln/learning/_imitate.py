@@ -6,14 +6,11 @@ the target would learn by heart.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dln.learning._inputs import Bools, Floats
-
-Places: TypeAlias = npt.NDArray[np.intp]
 
 #: Rows that candidates are compared on, the first ones: rows are in canonical order, as good as drawn by lot.
 MAX_ROWS: Final = 15_000
@@ -51,7 +48,7 @@ class Imitation:
         """The best set of each size, from none on."""
 
     def rules(self, n_rules: int) -> list[int]:
-        """Return the places of at most so many rules whose best sum is near the predictions, ascending.
+        """Return the indices of at most so many rules whose best sum is near the predictions, ascending.
 
         The rule that brings the sum nearest joins, one by one; each time rules are exchanged, one for another, as long
         as that brings it nearer still. Leaving out one by one from all, the exchanges in the end, was 0.002 to 0.004 of
@@ -66,12 +63,13 @@ class Imitation:
 
     def _covariance(self, j: int) -> Floats:
         """Return the covariances of a rule with all, ``(n_rules,)``: only those of rules that are tried are needed."""
-        found = self._covariances.get(j)
-        if found is None:
-            found = (self._fires @ (self._fires[j] * self._share)).astype(np.float64) - self._means * self._means[j]
-            found[j] = self._variances[j]
-            self._covariances[j] = found
-        return found
+        covariances = self._covariances.get(j)
+        if covariances is None:
+            together = (self._fires @ (self._fires[j] * self._share)).astype(np.float64)
+            covariances = together - self._means * self._means[j]
+            covariances[j] = self._variances[j]
+            self._covariances[j] = covariances
+        return covariances
 
     def _exchanged(self, kept: list[int]) -> list[int]:
         """Return as many rules that explain no less: an entrant takes the place of the rule that is missed least."""

@@ -117,11 +117,11 @@ def even_cutoffs(values: npt.NDArray[np.float32], most: int) -> Floats:
     """Return cut-offs midway between neighbouring values; a missing value (-1) is below all."""
     known = np.sort(values[values >= 0])
     distinct = np.unique(known)
-    places = np.arange(len(distinct) - 1)
-    if len(places) > most:
+    lower = np.arange(len(distinct) - 1)
+    if len(lower) > most:
         ranks = (np.arange(1, most + 1) * len(known)) // (most + 1)
-        places = np.unique(np.minimum(np.searchsorted(distinct, known[ranks]), len(distinct) - 2))
-    middle = (distinct[places].astype(np.float64) + distinct[places + 1]) / 2
+        lower = np.unique(np.minimum(np.searchsorted(distinct, known[ranks]), len(distinct) - 2))
+    middle = (distinct[lower].astype(np.float64) + distinct[lower + 1]) / 2
     # In float32 the middle of neighbours may round up to the upper one: then the lower one separates as well.
     rounded = middle.astype(np.float32)
-    return np.where(rounded < distinct[places + 1], rounded, distinct[places]).astype(np.float64)
+    return np.where(rounded < distinct[lower + 1], rounded, distinct[lower]).astype(np.float64)

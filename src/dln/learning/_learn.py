@@ -127,14 +127,14 @@ class Fit:
         outcome = self.train(_network_task(task, recipe, [seed, 30]), self.clock.stage("networks", 0.5))
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
         # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
-        found = pool.submit(self._points, task, outcome, choice, rows)
+        first = pool.submit(self._points, task, outcome, choice, rows)
         after_each = self.progress.stage("more models", recipe.budget.n_members - 1)
         further = [
             pool.submit(self._member, task, outcome, choice, rows, k, after_each)
             for k in range(1, recipe.budget.n_members)
         ]
         validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
-        points = found.result()
+        points = first.result()
         members = [*points[-1:], *(point for future in further for point in future.result())]
         points += tuple(SizedRules.mean(members[:k]) for k in range(2, len(members) + 1))
         folds = [result for future in validations if (result := future.result()) is not None]
@@ -233,16 +233,16 @@ class Fit:
             rules = member_rules(task, of_networks, recipe, seed, stop=stop)
             return None if stop() else _as_text({recipe.budget.member.conditions: rules})
 
-        found = self._staged(f"more rules {k}", compute) or {}
+        rules_of_size = self._staged(f"more rules {k}", compute) or {}
         after()
-        return self._weighted(found, task, choice, rows)
+        return self._weighted(rules_of_size, task, choice, rows)
 
-    def _weighted(self, found: Arrays, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
+    def _weighted(self, rules_of_size: Arrays, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
         """Return the rules of each size with weights solved for on all rows, the smallest first."""
         whole = rows if len(rows.y) > MAX_ROWS else None
         points = []
-        for size in sorted(map(int, found)):
-            expressions = [expression_of(value) for value in from_text(found[str(size)])]
+        for size in sorted(map(int, rules_of_size)):
+            expressions = [expression_of(value) for value in from_text(rules_of_size[str(size)])]
             if whole is None:
                 points.append(self._point(size, RuleSet(task, expressions), choice))
             else:
@@ -294,8 +294,8 @@ class Fit:
                 predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
             return {str(size): one for size, one in predicted.items()}
 
-        found = self._staged(f"validation {fold}", compute)
-        return None if found is None else ({int(size): predicted for size, predicted in found.items()}, aside)
+        by_size = self._staged(f"validation {fold}", compute)
+        return None if by_size is None else ({int(size): predicted for size, predicted in by_size.items()}, aside)
 
     def _joined(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
         """Put the folds together. Where a fold has no rules of a size, those of the next larger one are its best."""

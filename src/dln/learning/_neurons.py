@@ -32,16 +32,16 @@ def neuron_expressions(network: Network, cutoffs: Sequence[Floats], max_length: 
     neurons = np.arange(wiring.n_neurons)
     links_a = wiring.links_a[parameters.link_a_logits.argmax(axis=0), neurons]
     links_b = wiring.links_b[parameters.link_b_logits.argmax(axis=0), neurons]
-    found: dict[Expression, None] = {}
+    expressions: dict[Expression, None] = {}
     for kind, a, b in zip(kinds.tolist(), links_a.tolist(), links_b.tolist(), strict=True):
         signal = gate(kind, signals[a], signals[b])
         if signal is not None and not isinstance(signal, bool):
             if length(signal) > max_length:
                 signal = None
             else:
-                found.setdefault(signal)
+                expressions.setdefault(signal)
         signals.append(signal)
-    return list(found)
+    return list(expressions)
 
 
 def _threshold(k: int, bias: float, slope: float, cutoffs: Floats) -> _Signal:

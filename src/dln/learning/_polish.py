@@ -15,8 +15,8 @@ from dln.learning._rule_set import RuleSet
 from dln.learning._task import Budget
 
 #: How widely changes are looked for: in a sweep, where all kinds compete, and where a rule is only made longer.
-SWEEPING: Final = Effort(per_place=3, judged=10)
-EXTENDING: Final = Effort(per_place=2, judged=5)
+SWEEPING: Final = Effort(per_part=3, judged=10)
+EXTENDING: Final = Effort(per_part=2, judged=5)
 #: Rules that are swept before somebody is asked whether to stop: of the largest tables, in less than a second.
 AT_A_TIME: Final = 16
 #: A change must lower the loss by this share of the target's variation.
@@ -76,7 +76,7 @@ def _single_tests(rules: RuleSet) -> list[Change]:
     """Return what new rules of one test would gain."""
     task = rules.task
     everywhere = np.ones(task.n_rows, dtype=np.bool_)
-    tests = [test for _, test in task.scanner.alone(everywhere, rules.residual(), SWEEPING.per_place)]
+    tests = [test for _, test in task.scanner.alone(everywhere, rules.residual(), SWEEPING.per_part)]
     fires = np.array([task.signals(test) for test in tests], np.bool_).reshape(len(tests), task.n_rows)
     return [Change(gain, len(rules), test) for gain, test in zip(rules.gains(fires).tolist(), tests, strict=True)]
 

@@ -13,9 +13,7 @@ Floats = npt.NDArray[np.float64]
 _BLOCK: Final = 8192
 
 
-def products(
-    rules: npt.NDArray[np.bool_] | Floats, weight: Floats, others: Floats | None = None
-) -> tuple[Floats, Floats]:
+def products(rules: npt.NDArray[np.bool_], weight: Floats, others: Floats) -> tuple[Floats, Floats]:
     """Return the weighted sums, over the rows, of rule times rule and of rule times others.
 
     `rules` are ``(n_rules, n)``, `others` ``(n, k)``; the sums are ``(n_rules, n_rules)`` and ``(n_rules, k)``.
@@ -27,12 +25,20 @@ def products(
            [130.]]))
     """
     n_rules, n = rules.shape
-    columns = np.empty((n, 0)) if others is None else others
-    among, across = np.zeros((n_rules, n_rules)), np.zeros((n_rules, columns.shape[1]))
+    among, across = np.zeros((n_rules, n_rules)), np.zeros((n_rules, others.shape[1]))
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
         some = rules[:, rows].astype(np.float64)
         weighted = some * weight[rows]
         among += weighted @ some.T
-        across += weighted @ columns[rows]
+        across += weighted @ others[rows]
     return among, across
+
+
+def centred_products(rules: npt.NDArray[np.bool_], y: Floats, weight: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """Return the rules' means, that of y, and the products of the centred rules with themselves and with centred y."""
+    total = float(weight.sum())
+    y_mean = float(weight @ y) / total
+    gram, across = products(rules, weight, np.column_stack([np.ones(len(y)), y - y_mean]))
+    means = across[:, 0] / total
+    return means, y_mean, gram - np.outer(means, means) * total, across[:, 1]

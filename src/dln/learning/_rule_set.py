@@ -117,9 +117,10 @@ class RuleSet:
         self.forget_inverse()
         self.expressions = [self.expressions[j] for j in kept]
         self.lengths = [self.lengths[j] for j in kept]
-        places = np.array(kept, np.intp)
-        self.fires, self.words = self.fires[places], self.words[places]
-        self.means, self.right, self.gram = self.means[places], self.right[places], self.gram[np.ix_(places, places)]
+        indices = np.array(kept, np.intp)
+        self.fires, self.words = self.fires[indices], self.words[indices]
+        self.means, self.right = self.means[indices], self.right[indices]
+        self.gram = self.gram[np.ix_(indices, indices)]
 
     def _penalised(self, penalty: float | None = None) -> Floats:
         return self.gram + (self.task.penalty if penalty is None else penalty) * np.eye(len(self))

@@ -32,7 +32,7 @@ NEVER: Final = 1
 ALWAYS: Final = 2
 
 #: Tests with what the rule would gain, the best first.
-Found: TypeAlias = list[tuple[float, Test]]
+ScoredTests: TypeAlias = list[tuple[float, Test]]
 
 
 @compiled(nogil=True, error_model="numpy")
@@ -49,13 +49,13 @@ def scan(
     least: float,
     sums: Floats,
     base: Floats,
-    found: Ints,
+    best: Ints,
     gains: Floats,
     counts: Ints,
 ) -> None:
     """Write the best tests for part p of a rule, best first, for each kind that is asked for, and how many they are.
 
-    `parts` is ``(3, n_parts, n_words)``, `found` ``(3, n, 3)``: input, cut-off's place, negated. `pulls` are residuals
+    `parts` is ``(3, n_parts, n_words)``, `best` ``(3, n, 3)``: input, cut-off, negated. `pulls` are residuals
     times weights. `sums` and `base` are room to work in, which `scan_room` makes: numba takes 0.2 s for each kind of
     array that a kernel makes itself.
 
@@ -97,9 +97,9 @@ def scan(
                     if not always >> bit & np.uint64(1):
                         mass, pull = -mass, -pull
                     for q in range(some):
-                        place = 2 * bins[row, first + q]
-                        sums[side, q, place] += mass
-                        sums[side, q, place + 1] += pull
+                        index = 2 * bins[row, first + q]
+                        sums[side, q, index] += mass
+                        sums[side, q, index + 1] += pull
         for kind in range(N_KINDS):
             if not kinds[kind]:
                 continue
@@ -110,7 +110,7 @@ def scan(
             for q in range(some):
                 _best_tests(
                     *(first + q, kind, q, n_bins[first + q], sums, base),
-                    *(whole, penalty, least, found, gains, counts),
+                    *(whole, penalty, least, best, gains, counts),
                 )
 
 
@@ -125,7 +125,7 @@ def _best_tests(
     whole: float,
     penalty: float,
     least: float,
-    found: Ints,
+    best: Ints,
     gains: Floats,
     counts: Ints,
 ) -> None:
@@ -139,7 +139,7 @@ def _best_tests(
     most, count = gains.shape[1], counts[kind]
     for negated in range(2):
         # Gains are compared as fractions: a division for each cut-off would be most of the time.
-        best_square, best_variance, best_place = 0.0, 1.0, -1
+        best_square, best_variance, best_cutoff = 0.0, 1.0, -1
         mass, pull = base_mass, base_pull
         if not negated:
             mass, pull = mass + all_mass, pull + all_pull
@@ -150,19 +150,19 @@ def _best_tests(
             square = whole * pull * pull
             variance = mass * (whole - mass) + whole * penalty
             if least <= mass <= whole - least and square * best_variance > best_square * variance:
-                best_square, best_variance, best_place = square, variance, b
+                best_square, best_variance, best_cutoff = square, variance, b
         best_gain = best_square / best_variance
-        if best_place < 0 or (count == most and best_gain <= gains[kind, count - 1]):
+        if best_cutoff < 0 or (count == most and best_gain <= gains[kind, count - 1]):
             continue
         count = min(count + 1, most)
-        place = count - 1
-        while place > 0 and gains[kind, place - 1] < best_gain:
-            gains[kind, place] = gains[kind, place - 1]
+        rank = count - 1
+        while rank > 0 and gains[kind, rank - 1] < best_gain:
+            gains[kind, rank] = gains[kind, rank - 1]
             for c in range(3):
-                found[kind, place, c] = found[kind, place - 1, c]
-            place -= 1
-        gains[kind, place] = best_gain
-        found[kind, place, 0], found[kind, place, 1], found[kind, place, 2] = k, best_place, negated
+                best[kind, rank, c] = best[kind, rank - 1, c]
+            rank -= 1
+        gains[kind, rank] = best_gain
+        best[kind, rank, 0], best[kind, rank, 1], best[kind, rank, 2] = k, best_cutoff, negated
     counts[kind] = count
 
 
@@ -193,20 +193,20 @@ class Scanner:
         """Return one that looks at some of the inputs only."""
         return Scanner(self._inputs, self._weight, self._penalty, inputs, self._row_weight)
 
-    def alone(self, where: Bools, residual: Floats, most: int) -> Found:
+    def alone(self, where: Bools, residual: Floats, most: int) -> ScoredTests:
         """Return at most so many tests, and what rules of each alone would gain on some of the rows."""
         nowhere = np.zeros_like(where)
         return self(nowhere, nowhere, where, residual, most, only=OTHER)[OTHER]
 
     def __call__(
         self, fires: Bools, never: Bools, always: Bools, residual: Floats, most: int, only: int | None = None
-    ) -> list[Found]:
+    ) -> list[ScoredTests]:
         """Return for each kind at most so many tests and what the rule would gain with each, the best first.
 
         The part fires somewhere; the rule would fire elsewhere if it never or always did. The gain is that of the rule
         for itself, not given the others: a screen, to be followed by an exact judgement.
         """
-        found, gains = np.empty((N_KINDS, most, 3), np.int64), np.empty((N_KINDS, most))
+        best, gains = np.empty((N_KINDS, most, 3), np.int64), np.empty((N_KINDS, most))
         counts = np.zeros(N_KINDS, np.int64)
         scan(
             pack(np.array([fires, never, always])).reshape(3, 1, -1),
@@ -220,14 +220,14 @@ class Scanner:
             self._penalty,
             self.least,
             *scan_room(self._n_bins),
-            found,
+            best,
             gains,
             counts,
         )
         return [
             [
-                (gain, Test(int(self._kept[k]), place, bool(negated)))
-                for gain, (k, place, negated) in zip(gains[i, :n].tolist(), found[i, :n].tolist(), strict=True)
+                (gain, Test(int(self._kept[k]), cutoff, bool(negated)))
+                for gain, (k, cutoff, negated) in zip(gains[i, :n].tolist(), best[i, :n].tolist(), strict=True)
             ]
             for i, n in enumerate(counts.tolist())
         ]

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from dln.learning._bits import Ints
 from dln.learning._expression import Expression, length
 from dln.learning._inputs import Bools, Floats
 from dln.learning._task import Budget, Task
@@ -26,8 +27,6 @@ _DEPENDENT: Final = 1e-6
 #: Exchanges at the most, and the share of what is explained that one must bring.
 _EXCHANGES: Final = 60
 _WORTH_IT: Final = 1e-6
-
-Ints = npt.NDArray[np.int64]
 
 
 def select(task: Task, candidates: Sequence[Expression], budget: Budget) -> list[Expression]:
@@ -46,13 +45,13 @@ def select_sizes(task: Task, candidates: Sequence[Expression], budgets: Sequence
 
 
 def distinct(fires: Bools) -> npt.NDArray[np.intp]:
-    """Return the places of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
+    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
     # Each starts with 0: a rule and its opposite look the same.
     packed = np.packbits(fires ^ fires[:, :1], axis=1)
     seen: dict[bytes, int] = {}
-    for place, pattern in enumerate(packed):
+    for index, pattern in enumerate(packed):
         if pattern.any():
-            seen.setdefault(pattern.tobytes(), place)
+            seen.setdefault(pattern.tobytes(), index)
     return np.array(list(seen.values()), dtype=np.intp)
 
 
@@ -139,11 +138,11 @@ class _Pool:
             added[(sizes > room) | (len(chosen) >= budget.rules)] = 0.0
             added[chosen] = 0.0
             addition = int(np.argmax(added))
-            incoming, place = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
-            if max(added[addition], gains[incoming, place]) <= _WORTH_IT * float(right[chosen] @ weights):
+            incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
+            if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
                 break
-            if added[addition] >= gains[incoming, place]:
+            if added[addition] >= gains[incoming, outgoing]:
                 chosen.append(addition)
             else:
-                chosen[place] = incoming
+                chosen[outgoing] = incoming
         return chosen

@@ -81,7 +81,7 @@ def member_rules(
 
 
 def smallest_good(points: Sequence[SizedRules], explained: Mapping[int, float] | None, n_rows: int) -> int:
-    """Return the place of the smallest point that is worth nearly as much as the best."""
+    """Return the index of the smallest point that is worth nearly as much as the best."""
     last = len(points) - 1
     if explained is None:
         few = max(1, n_rows // ROWS_PER_CONDITION)

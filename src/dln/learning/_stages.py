@@ -60,7 +60,7 @@ def expression_of(value: list[Any]) -> Expression:
     """Return the expression that JSON has made a list of.
 
     >>> expression_of([1, [0, 5, False], [3, 2, True]])
-    Join(gate=1, a=Test(input=0, place=5, negated=False), b=Test(input=3, place=2, negated=True))
+    Join(gate=1, a=Test(input=0, cutoff=5, negated=False), b=Test(input=3, cutoff=2, negated=True))
     """
     if isinstance(value[1], list):
         return Join(int(value[0]), expression_of(value[1]), expression_of(value[2]))

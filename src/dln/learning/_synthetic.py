@@ -22,10 +22,10 @@ def synthetic_rows(inputs: Inputs, weight: Floats, n: int, seed: list[int]) -> I
     share = weight / weight.sum()
     width = np.maximum(inputs.n_bins - 1, 1)[:, np.newaxis].astype(np.float32)
     one, other = rng.choice(len(weight), size=(2, n), p=share)
-    place = inputs.bins[:, one] / width
+    position = inputs.bins[:, one] / width
     nearest = np.full(n, np.inf)
     for drawn in rng.choice(len(weight), size=(DRAWN, n), p=share):
-        distance = np.abs(place - inputs.bins[:, drawn] / width).sum(axis=0)
+        distance = np.abs(position - inputs.bins[:, drawn] / width).sum(axis=0)
         is_nearer = (distance < nearest) & (drawn != one)
         nearest[is_nearer], other[is_nearer] = distance[is_nearer], drawn[is_nearer]
     n_columns = int(inputs.columns.max(initial=-1)) + 1

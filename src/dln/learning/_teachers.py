@@ -210,8 +210,8 @@ class _KernelMachine:
 
         rows = np.sort(np.random.default_rng(self._seed).permutation(len(y))[:MAX_KERNEL_ROWS])
         self._ranks = [np.unique(column[~np.isnan(column)]) for column in table.T] if self._by_rank else None
-        self._scaler = StandardScaler().fit(self._placed(table[rows]))
-        scaled = self._scaler.transform(self._placed(table[rows]))
+        self._scaler = StandardScaler().fit(self._prepared(table[rows]))
+        scaled = self._scaler.transform(self._prepared(table[rows]))
         self._gamma = 1.0 / (max(float(scaled.var()), np.finfo(np.float64).tiny) * scaled.shape[1])
         self._machine = SVR(C=10.0, epsilon=0.05, gamma=self._gamma, cache_size=500)
         self._machine.fit(scaled, y[rows], weight[rows] / weight.mean())
@@ -220,7 +220,7 @@ class _KernelMachine:
         """Return predictions, by products of matrices: libsvm, number by number, takes ten times as long."""
         from sklearn.metrics.pairwise import rbf_kernel
 
-        scaled, machine = self._scaler.transform(self._placed(table)), self._machine
+        scaled, machine = self._scaler.transform(self._prepared(table)), self._machine
         predicted = np.full(len(table), float(machine.intercept_[0]))
         for first in range(0, len(table), KERNEL_BLOCK):
             rows = slice(first, first + KERNEL_BLOCK)
@@ -228,7 +228,7 @@ class _KernelMachine:
             predicted[rows] += near @ machine.dual_coef_[0]
         return predicted
 
-    def _placed(self, table: Floats) -> Floats:
+    def _prepared(self, table: Floats) -> Floats:
         if self._ranks is not None:
             table = _by_column(table, self._ranks) / [max(len(ranks), 1) for ranks in self._ranks]
         return np.where(np.isnan(table), 0.5, table)

@@ -58,12 +58,12 @@ def choose_goal(
         return np.array([float(aside.weight @ (aside.y - one) ** 2) for one in predicted])
 
     jobs = [(goal, fold) for fold in range(n_trials) for goal in goals]
-    found = np.array(run(errors, jobs)).reshape(n_trials, len(goals), len(PENALTIES)).transpose(1, 0, 2)
-    complete = ~np.isnan(found).any(axis=(0, 2))  # only folds on which all goals were tried tell them apart
+    squared_errors = np.array(run(errors, jobs)).reshape(n_trials, len(goals), len(PENALTIES)).transpose(1, 0, 2)
+    complete = ~np.isnan(squared_errors).any(axis=(0, 2))  # only folds on which all goals were tried tell them apart
     if not complete.any():
         return Choice(Y_ALONE, 1.0)
-    found = found[:, complete].sum(axis=1)
-    goal, penalty = np.unravel_index(int(np.argmin(found)), found.shape)
+    squared_errors = squared_errors[:, complete].sum(axis=1)
+    goal, penalty = np.unravel_index(int(np.argmin(squared_errors)), squared_errors.shape)
     return Choice(goals[int(goal)], PENALTIES[int(penalty)])
 
 

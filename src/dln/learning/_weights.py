@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from dln.learning._inputs import Bools, Floats
-from dln.learning._products import products
+from dln.learning._products import centred_products
 
 #: Ridge penalties that are tried, as shares of the mean variance of a rule.
 _PENALTIES: Final = 10.0 ** np.arange(-4.0, 1.5, 0.5)
@@ -85,17 +85,13 @@ class _Moments:
 
     @classmethod
     def of(cls, rules: Bools, y: Floats, weight: Floats) -> _Moments:
-        total = float(weight.sum())
-        y_mean = float(weight @ y) / total
-        gram, across = products(rules, weight, np.column_stack([np.ones(len(y)), y - y_mean]))
-        means = across[:, 0] / total
-        return cls(means, y_mean, gram - np.outer(means, means) * total, across[:, 1])
+        return cls(*centred_products(rules, y, weight))
 
     def solve(self, penalty: float) -> tuple[float, Floats]:
         """Return intercept and weights for a ridge penalty."""
         values, vectors, right = self._spectrum
         shrunk = values + penalty
         # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
-        told = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
-        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=told)
+        separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
+        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights

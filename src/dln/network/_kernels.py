@@ -21,6 +21,10 @@ from dln.network._lanes import (
     add_at,
     add_totals,
     add_wide,
+    address_of,
+    address_of_bits,
+    address_of_doubles,
+    address_of_longs,
     any_nonzero,
     columns,
     double_at,
@@ -31,10 +35,6 @@ from dln.network._lanes import (
     number_at,
     one_over,
     pinned,
-    place,
-    place_of_bits,
-    place_of_doubles,
-    place_of_longs,
     room,
     root,
     splat,
@@ -82,12 +82,13 @@ _HUGE_SQUARE: Final = 3e38
 # Softmaxes are taken of links a, links b and gates.
 _GATES: Final = 2
 
+# Adam's constants are PyTorch's defaults: tests compare its steps with these.
 _BETA1: Final = 0.9
 _BETA2: Final = 0.999
+_EPSILON: Final = 1e-8
 # Powers take longer to compile than to compute.
 _LOG_BETA1: Final = math.log(_BETA1)
 _LOG_BETA2: Final = math.log(_BETA2)
-_EPSILON: Final = 1e-8
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
@@ -121,7 +122,7 @@ def are_compiled() -> bool:
 def exp_nonpositive(values: Float32) -> None:
     """Replace `values` (float32, <= 0, whole `lanes` of them) by their exponentials."""
     for i in range(0, values.size, LANES):
-        at = place(values) + 4 * i
+        at = address_of(values) + 4 * i
         store(at, _lanes.exp_nonpositive(load(at)))
 
 
@@ -135,11 +136,11 @@ def _filled(frame: Int64, wire: Int64, params: Int64, grads: Int64, data: Data) 
         frame[at + i] = params[i]
         frame[at + params.size + i] = grads[i]
     at += 2 * params.size
-    frame[at] = place(data.numbers)
-    frame[at + 1] = place(data.bits)
-    frame[at + 2] = place(data.target)
-    frame[at + 3] = place(data.weight)
-    address: int = place_of_longs(frame)
+    frame[at] = address_of(data.numbers)
+    frame[at + 1] = address_of(data.bits)
+    frame[at + 2] = address_of(data.target)
+    frame[at + 3] = address_of(data.weight)
+    address: int = address_of_longs(frame)
     return address
 
 
@@ -261,7 +262,7 @@ def _open_links(frame: int, temperature: float, relaxation: int, threshold: floa
 def _load(frame: int, rows: int, first: int, n: int) -> None:
     """Gather a batch of n rows: those named at an address, or, if that is zero, from the first on.
 
-    Spare places of the last block repeat a row with weight zero.
+    Spare slots of the last block repeat a row with weight zero.
     """
     f: Frame = frame_at(frame)
     for spot in range(-(-n // BLOCK) * BLOCK):
@@ -603,7 +604,7 @@ def _batch_gradients(
     settings: Settings,
 ) -> float:
     at = _filled(frame, wire, params, grads, data)
-    loss: float = _batch(at, place_of_longs(rows), rows.size, temperature, settings)
+    loss: float = _batch(at, address_of_longs(rows), rows.size, temperature, settings)
     return loss
 
 
@@ -632,12 +633,12 @@ def _adam(values: int, gradients: int, first: int, second: int, n: int, learning
     zero, spare = splat(0.0), room()
     for i in range(0, n, LANES):
         at, at_g, at_m, at_v = values + 4 * i, gradients + 4 * i, first + 4 * i, second + 4 * i
-        left = n - i
-        if left < LANES:  # the last numbers, in memory that has room for whole lanes
+        remaining = n - i
+        if remaining < LANES:  # the last numbers, in memory that has room for whole lanes
             at, at_g, at_m, at_v = spare, spare + BYTES, spare + 2 * BYTES, spare + 3 * BYTES
             for k in range(4):
                 store(spare + k * BYTES, zero)
-            for k in range(0, 4 * left, 4):
+            for k in range(0, 4 * remaining, 4):
                 write(at + k, number_at(values + 4 * i + k))
                 write(at_g + k, number_at(gradients + 4 * i + k))
                 write(at_m + k, number_at(first + 4 * i + k))
@@ -653,8 +654,8 @@ def _adam(values: int, gradients: int, first: int, second: int, n: int, learning
         change = rate * m * one_over(root(square) + splat(_EPSILON))
         change = where_greater(square, splat(_HUGE_SQUARE), zero, change)
         store(at, load(at) - change)
-        if left < LANES:
-            for k in range(0, 4 * left, 4):
+        if remaining < LANES:
+            for k in range(0, 4 * remaining, 4):
                 write(values + 4 * i + k, number_at(at + k))
                 write(first + 4 * i + k, number_at(at_m + k))
                 write(second + 4 * i + k, number_at(at_v + k))
@@ -663,7 +664,15 @@ def _adam(values: int, gradients: int, first: int, second: int, n: int, learning
 @_jit
 def adam(values: Float32, gradients: Float32, first: Float32, second: Float32, learning_rate: float, step: int) -> None:
     """One step of Adam on a flat vector."""
-    _adam(place(values), place(gradients), place(first), place(second), values.size, learning_rate, np.float64(step))
+    _adam(
+        address_of(values),
+        address_of(gradients),
+        address_of(first),
+        address_of(second),
+        values.size,
+        learning_rate,
+        np.float64(step),
+    )
 
 
 @_jit
@@ -682,12 +691,17 @@ def _train_epoch(
     settings: Settings,
     step: int,
 ) -> float:
-    values, gradients, first, second = place(flat[0]), place(flat[1]), place(flat[2]), place(flat[3])
+    values, gradients, first, second = (
+        address_of(flat[0]),
+        address_of(flat[1]),
+        address_of(flat[2]),
+        address_of(flat[3]),
+    )
     at = _filled(frame, wire, params, grads, data)
     summed = 0.0
     for start in range(0, order.size, batch_size):
         n = batch_size if start + batch_size <= order.size else order.size - start
-        summed += _batch(at, place_of_longs(order) + 8 * start, n, temperature, settings)
+        summed += _batch(at, address_of_longs(order) + 8 * start, n, temperature, settings)
         step += 1
         for g in range(rates.size):
             if rates[g] > 0.0:
@@ -725,7 +739,7 @@ def train_epoch(
 
 @_inner
 def _take_out(frame: int, start: int, n: int, out: int, n_out: int, rules: int, n_rules: int) -> None:
-    """Write the outputs of a batch to their places from `start` on, and the values of rules, row by row of `n_out`."""
+    """Write the outputs of a batch, from index `start` on, and the values of rules, row by row of `n_out`."""
     f: Frame = frame_at(frame)
     for r in range(n):
         write_double(out + 8 * (start + r), double_at(f.output + 8 * r))
@@ -742,7 +756,7 @@ def _hard_outputs(
     wire: Int64,
     params: Int64,
     data: Data,
-    n_places: int,
+    n_slots: int,
     temperature: float,
     threshold: float,
     out: Float64,
@@ -752,14 +766,14 @@ def _hard_outputs(
     relaxation, rows, inverse = np.int64(NEURON), np.int64(0), 1.0 / temperature
     _choose(at)
     _open_links(at, temperature, relaxation, threshold)
-    for start in range(0, n, n_places):
-        some = n_places if start + n_places <= n else n - start
+    for start in range(0, n, n_slots):
+        some = n_slots if start + n_slots <= n else n - start
         n_blocks = -(-some // BLOCK)
         _load(at, rows, start, some)
         _forward_thresholds(at, inverse, relaxation, n_blocks)
         _forward_neurons(at, relaxation, n_blocks)
         _forward_sum(at, n_blocks)
-        _take_out(at, start, some, place_of_doubles(out), n, place_of_bits(rules), rules.shape[0])
+        _take_out(at, start, some, address_of_doubles(out), n, address_of_bits(rules), rules.shape[0])
 
 
 def hard_outputs(
@@ -774,8 +788,8 @@ def hard_outputs(
 ) -> None:
     """Inference: write the output of every row, and the rules' values where ``rules`` is ``(n_rules, n)``."""
     layout.check_columns(wire, data, work)
-    frames, n_places = (work.frame, wire.frame, params.frame), work.target.size
-    _hard_outputs(*frames, data, n_places, temperature, settings.sum_threshold, out, rules)
+    frames, n_slots = (work.frame, wire.frame, params.frame), work.target.size
+    _hard_outputs(*frames, data, n_slots, temperature, settings.sum_threshold, out, rules)
 
 
 @_jit

@@ -1,4 +1,4 @@
-"""Thirty-two float32 numbers as one value of Numba's: the batch's places, or neighbouring neurons.
+"""Thirty-two float32 numbers as one value of Numba's: the batch's slots, or neighbouring neurons.
 
 LLVM vectorises plain loops only where it can prove that arrays do not overlap, and keeps no row of an array in
 registers from one loop to the next. A value of type `lanes` is a vector of LLVM's: it stays in registers, whatever
@@ -192,11 +192,11 @@ def add_wide(builder: _Builder, address: ir.Value, factor: ir.Value, value: ir.V
     builder.store(builder.fadd(builder.load(pointer, align=8), product, flags=_FLAGS), pointer, align=8)
 
 
-def _places_of(element: Any) -> Any:
+def _address_reader(element: Any) -> Any:
     """Return a function that tells where the memory of an array of one type starts."""
 
     @_extending.intrinsic
-    def place(_typing: Any, array: Any) -> Any:
+    def address(_typing: Any, array: Any) -> Any:
         """Return where the memory of an array starts, whose elements stand one after the other."""
         if not (isinstance(array, types.Array) and array.layout == "C" and array.dtype == element):
             return None
@@ -207,13 +207,13 @@ def _places_of(element: Any) -> Any:
 
         return _templates.signature(_address, array), codegen
 
-    return place
+    return address
 
 
-place: Final = _places_of(_float32)
-place_of_doubles: Final = _places_of(types.float64)
-place_of_longs: Final = _places_of(types.int64)
-place_of_bits: Final = _places_of(types.boolean)
+address_of: Final = _address_reader(_float32)
+address_of_doubles: Final = _address_reader(types.float64)
+address_of_longs: Final = _address_reader(types.int64)
+address_of_bits: Final = _address_reader(types.boolean)
 
 
 @_define(_address)

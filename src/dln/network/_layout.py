@@ -1,7 +1,7 @@
 """What the kernels read and write: rows, wiring, parameters, and memory for one batch, as plain arrays.
 
-A batch is cut into blocks of `BLOCK` places; spare places of the last carry weight zero. Signals are stored
-``[block, row, place]``: a row of a block is one value of type `lanes`, and the rows of a block stay in the cache.
+A batch is cut into blocks of `BLOCK` slots; spare slots of the last carry weight zero. Signals are stored
+``[block, row, slot]``: a row of a block is one value of type `lanes`, and the rows of a block stay in the cache.
 Logits and probabilities are stored ``[candidate, neuron]``, so that softmaxes take neighbouring neurons together. A
 neuron touches only the rows of its candidates.
 
@@ -26,11 +26,12 @@ Float64: TypeAlias = npt.NDArray[np.float64]
 Int32: TypeAlias = npt.NDArray[np.int32]
 Int64: TypeAlias = npt.NDArray[np.int64]
 
-#: Places of a batch that are computed together.
+#: Slots of a batch that are computed together.
 BLOCK: Final = LANES
 #: Candidates whose sums over the batch are computed and stored together.
 TOGETHER: Final = 4
 
+#: Bytes of a cache line, which vectors are not to lie across (see `workspace`).
 _CACHE_LINE: Final = 64
 
 
@@ -153,8 +154,6 @@ class Frame(NamedTuple):
     row_target: int
     row_weight: int
 
-    n_places: int
-    """Of the batch."""
     n_scaled: int
     n_rows: int
     """Of a block: bits, thresholds and neurons."""
@@ -191,7 +190,7 @@ def rounded(n: int) -> int:
     return (-(-n // LANES) | 1) * LANES
 
 
-def place_of(array: npt.NDArray[Any], kind: type[np.generic] = np.float32) -> int:
+def address_of(array: npt.NDArray[Any], kind: type[np.generic] = np.float32) -> int:
     """Return where the memory of an array starts, which must be as the kernels take it to be: they do not look."""
     if array.dtype != kind or not array.flags.c_contiguous:
         msg = f"kernels take elements of {kind.__name__} that stand one after the other, not {array.dtype}"
@@ -223,11 +222,11 @@ def wires(network: Network) -> Wires:
         len(w.gates),
         w.rule_rows.size,
         w.first_neuron,
-        place_of(w.threshold_input, np.int32),
-        place_of(links, np.int32),
-        place_of(offsets, np.int32),
-        place_of(coefficients),
-        place_of(w.rule_rows, np.int32),
+        address_of(w.threshold_input, np.int32),
+        address_of(links, np.int32),
+        address_of(offsets, np.int32),
+        address_of(coefficients),
+        address_of(w.rule_rows, np.int32),
     )
     return Wires(
         n_bits=w.n_bits,
@@ -247,7 +246,7 @@ def groups(parameters: Parameters) -> Groups:
     a = p.bias.size + p.slope.size + p.gate_logits.size
     link_logits = p.flat[a : a + 2 * p.link_a_logits.size].reshape(2, *p.link_a_logits.shape)
     arrays = (p.bias, p.slope, p.gate_logits, link_logits, p.sum_logits, p.weights)
-    starts = accumulate((array.nbytes for array in arrays[:-1]), initial=place_of(p.flat))  # they follow each other
+    starts = accumulate((array.nbytes for array in arrays[:-1]), initial=address_of(p.flat))  # they follow each other
     return Groups(*arrays, frame=np.array(list(starts), dtype=np.int64))
 
 
@@ -288,9 +287,9 @@ def workspace(network: Network, n_scaled: int, batch_size: int) -> Workspace:
         "derivatives": zeros(max(n_groups * TOGETHER, n_gates), LANES),
         "narrow": zeros(2 * n_links + n_gates, LANES),
     }
-    sizes = (n_blocks * BLOCK, n_scaled, w.n_rows)
+    sizes = (n_scaled, w.n_rows)
     kinds: dict[str, type[np.generic]] = {"output": np.float64, "chosen": np.int32}
-    places = (place_of(array, kinds.get(name, np.float32)) for name, array in arrays.items())
+    addresses = (address_of(array, kinds.get(name, np.float32)) for name, array in arrays.items())
     frame = np.zeros(len(Frame._fields), dtype=np.int64)
-    frame[len(frame) - len(sizes) - len(arrays) :] = [*sizes, *places]
+    frame[len(frame) - len(sizes) - len(arrays) :] = [*sizes, *addresses]
     return Workspace(**arrays, frame=frame)

@@ -29,10 +29,10 @@ class Progress(Shown):
                 BarColumn(bar_width=20),
                 TextColumn("{task.fields[best]}"),
                 TimeElapsedColumn(),
-                TextColumn("{task.fields[left]}"),
+                TextColumn("{task.fields[remaining]}"),
                 console=Console(stderr=True),
             )
-            self._task = self._bar.add_task("trials", total=n_trials, best="", left="")
+            self._task = self._bar.add_task("trials", total=n_trials, best="", remaining="")
 
     def begin(self) -> None:
         """From here on trials are new: the time left is estimated from them alone."""
@@ -47,9 +47,11 @@ class Progress(Shown):
         if record.value is not None and (self._best is None or record.value < (self._best.value or 0.0)):
             self._best = record
         best = "" if self._best is None else f"lowest RMSE {math.sqrt(self._best.value or 0.0):.5g}"
-        self._bar.update(self._task, completed=min(self._n_done, self._n_trials), best=best, left=self._left())
+        self._bar.update(
+            self._task, completed=min(self._n_done, self._n_trials), best=best, remaining=self._remaining()
+        )
 
-    def _left(self) -> str:
+    def _remaining(self) -> str:
         """Return the time left, from the time that new trials took; a time limit may end the search earlier."""
         if not self._n_new:
             return ""

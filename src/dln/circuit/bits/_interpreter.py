@@ -53,12 +53,12 @@ _jit: Any = compiled(nogil=True)
 # --- for LLVM ---------------------------------------------------------------------------------------------------------
 
 
-def _load(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, place: ir.Value | int = 0) -> ir.Value:
-    """Return what stands at an address, or as many items of its kind further on as `place` says."""
+def _load(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, index: ir.Value | int = 0) -> ir.Value:
+    """Return what stands at an address, or as many items of its kind further on as `index` says."""
     element = kind.element if isinstance(kind, ir.VectorType) else kind
     size = _SIZES[element] * (kind.count if isinstance(kind, ir.VectorType) else 1)
-    place = _INT64(place) if isinstance(place, int) else place
-    address = builder.add(address, builder.mul(place, _INT64(size)))
+    index = _INT64(index) if isinstance(index, int) else index
+    address = builder.add(address, builder.mul(index, _INT64(size)))
     return builder.load(builder.inttoptr(address, kind.as_pointer()), align=_SIZES[element])
 
 
@@ -117,13 +117,13 @@ def _finder(element: ir.Type, infinity: int) -> Any:
         def codegen(_context: Any, builder: ir.IRBuilder, _: Any, arguments: Any) -> ir.Value:
             source, n_words = arguments
             magnitude = _splat(builder, element(infinity | infinity - 1 | infinity >> 1), _LANES)
-            found = _cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(_BIT, _LANES), [0] * _LANES))
+            any_infinite = _cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(_BIT, _LANES), [0] * _LANES))
             with _cgutils.for_range(builder, builder.mul(n_words, _INT64(WORD // _LANES))) as loop:
                 numbers = _load(builder, source, ir.VectorType(element, _LANES), loop.index)
                 size = builder.and_(numbers, magnitude)
                 infinite = builder.icmp_unsigned("==", size, _splat(builder, element(infinity), _LANES))
-                builder.store(builder.or_(builder.load(found), infinite), found)
-            bits = builder.bitcast(builder.load(found), ir.IntType(_LANES))
+                builder.store(builder.or_(builder.load(any_infinite), infinite), any_infinite)
+            bits = builder.bitcast(builder.load(any_infinite), ir.IntType(_LANES))
             return builder.icmp_unsigned("!=", bits, ir.IntType(_LANES)(0))
 
         return types.boolean(types.int64, types.int64), codegen

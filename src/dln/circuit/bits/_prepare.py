@@ -37,7 +37,7 @@ class PreparedCircuit:
     used_array: Int64
     reads_categories: bool
     tests: Int64
-    """(n_tests, 5): place of the column in `used`, kind of test, node, first code, number of codes. A node with several
+    """(n_tests, 5): index of the column in `used`, kind of test, node, first code, number of codes. A node with several
     runs of codes has several tests, one after the other."""
     limits: Floats
     """(n_tests, 2): cut-offs for float64 and for float32."""
@@ -63,7 +63,7 @@ def prepare(circuit: Circuit) -> PreparedCircuit:
     needed = sorted(graph.cone(weights))  # inputs have lower numbers than the gates that read them
     literals = sorted((node for node in needed if not graph.is_gate(node)), key=lambda n: graph.literals[n].column)
     gates = [node for node in needed if graph.is_gate(node)]
-    place = {node: i for i, node in enumerate([*literals, *gates])}
+    row_of = {node: i for i, node in enumerate([*literals, *gates])}
     used = tuple(sorted({graph.literals[node].column for node in literals}))
     tests, limits = _tests([graph.literals[node] for node in literals], used)
     largest = abs(intercept) + sum(map(abs, weights.values()))
@@ -74,20 +74,20 @@ def prepare(circuit: Circuit) -> PreparedCircuit:
         reads_categories=any(circuit.columns[j].categories is not None for j in used),
         tests=np.array(tests, dtype=np.int64).reshape(-1, 5),
         limits=np.array(limits, dtype=np.float64).reshape(-1, 2),
-        gates=np.array([_operation(graph, node, place) for node in gates], dtype=np.int64).reshape(-1, 4),
-        rules=np.array([place[node] for node in weights], dtype=np.int64),
+        gates=np.array([_operation(graph, node, row_of) for node in gates], dtype=np.int64).reshape(-1, 4),
+        rules=np.array([row_of[node] for node in weights], dtype=np.int64),
         steps=np.array(list(weights.values()), dtype=np.float64),
         scale=np.array([intercept, 10.0 ** max(circuit.decimals, 0), 10.0 ** max(-circuit.decimals, 0)]),
-        n_nodes=len(place),
+        n_nodes=len(row_of),
         narrow=largest < _NARROW,
     )
 
 
-def _operation(graph: Graph, node: int, place: dict[int, int]) -> tuple[int, int, int, int]:
+def _operation(graph: Graph, node: int, row_of: dict[int, int]) -> tuple[int, int, int, int]:
     """Return the operation of a gate, the rows of words that it reads and the one that it writes."""
     a, b = graph.inputs(node)
     operation = AND_WORDS + (a & 1) + 2 * (b & 1) if graph.kind[node] == AND else XOR_WORDS
-    return operation, place[a >> 1], place[b >> 1], place[node]
+    return operation, row_of[a >> 1], row_of[b >> 1], row_of[node]
 
 
 def _tests(

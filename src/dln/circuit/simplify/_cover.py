@@ -31,16 +31,16 @@ def cover(table: npt.NDArray[np.bool_], most: int) -> list[Cube] | None:
     masks = [[column_table(sizes, i, 1 << j) for j in range(size)] for i, size in enumerate(sizes)]
     cubes: list[Cube] = []
     rows: list[int] = []
-    left = ones
-    while left:
+    remaining = ones
+    while remaining:
         if len(cubes) == most:
             return None
-        seed = np.unravel_index((left & -left).bit_length() - 1, sizes)
+        seed = np.unravel_index((remaining & -remaining).bit_length() - 1, sizes)
         grown = [_grow([int(j) for j in seed], order, masks, zeros) for order in _axis_orders(len(sizes))]
-        cube, held = max(grown, key=lambda pair: ((pair[1] & left).bit_count(), sum(map(len, pair[0]))))
+        cube, held = max(grown, key=lambda pair: ((pair[1] & remaining).bit_count(), sum(map(len, pair[0]))))
         cubes.append(cube)
         rows.append(held)
-        left &= ~held
+        remaining &= ~held
     return _irredundant(cubes, rows, ones)
 
 

@@ -113,7 +113,7 @@ def truth_table(graph: Graph, edge: int, axes: Sequence[NumberAxis | CategoryAxi
     sizes = [axis.size for axis in axes]
     n_rows = math.prod(sizes)
     everything = (1 << n_rows) - 1
-    place = {axis.column: i for i, axis in enumerate(axes)}
+    axis_of = {axis.column: i for i, axis in enumerate(axes)}
     values: dict[int, int] = {0: 0}
 
     def along(wire: int) -> int:
@@ -125,7 +125,7 @@ def truth_table(graph: Graph, edge: int, axes: Sequence[NumberAxis | CategoryAxi
             values[inner] = a & b if graph.kind[inner] == AND else a ^ b
         else:
             literal = graph.literals[inner]
-            i = place[literal.column]
+            i = axis_of[literal.column]
             values[inner] = column_table(sizes, i, blocks_where(axes[i], literal))
     packed = np.frombuffer(along(edge).to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
     return np.unpackbits(packed, count=n_rows, bitorder="little").astype(np.bool_).reshape(sizes)

@@ -157,9 +157,9 @@ def _take_from_outside(graph: RewritableGraph, table: Table, variables: list[Var
                 rest = np.flatnonzero(~constant).tolist()
                 chosen = rest if join == graph.both else np.flatnonzero(constant).tolist()
                 # Outside the rest the remainder may be anything, so those blocks leave the variable.
-                left = Variable(variable.axis, tuple(variable.classes[j] for j in rest))
+                narrowed = Variable(variable.axis, tuple(variable.classes[j] for j in rest))
                 remainder = synthesize(
-                    graph, table.take(rest, axis=i), [*variables[:i], left, *variables[i + 1 :]], most
+                    graph, table.take(rest, axis=i), [*variables[:i], narrowed, *variables[i + 1 :]], most
                 )
                 return join(variable.where(graph, chosen), remainder)
         if len(flat) == 2 and (flat[0] != flat[1]).all():  # noqa: PLR2004 (two classes: a bit)

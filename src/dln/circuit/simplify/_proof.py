@@ -53,23 +53,23 @@ def same_meaning(circuit: Circuit, node: int, graph: Graph, edge: int) -> bool:
         blocks = sum(1 << int(block) for block in np.flatnonzero(literal_values(test, cases[test.column])))
         return column_table(sizes, columns.index(test.column), blocks)
 
-    meant: dict[int, int] = {}
+    in_circuit: dict[int, int] = {}
     for i in first:
         if i < n_literals:
-            meant[i] = where(circuit.literals[i])
+            in_circuit[i] = where(circuit.literals[i])
         else:
             gate = circuit.gates[i - n_literals]
-            a, b = meant.get(gate.a, 0), meant.get(gate.b, 0)
+            a, b = in_circuit.get(gate.a, 0), in_circuit.get(gate.b, 0)
             parts = (~a & ~b, ~a & b, a & ~b, a & b)
-            meant[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
-    found = {0: 0}
+            in_circuit[i] = everything & sum(p for p, on in zip(parts, GATES[gate.kind].truth, strict=True) if on)
+    in_graph = {0: 0}
     for i in second:
         if graph.is_gate(i):
-            a, b = (found[e >> 1] ^ (everything if e & 1 else 0) for e in graph.inputs(i))
-            found[i] = a & b if graph.kind[i] == AND else a ^ b
+            a, b = (in_graph[e >> 1] ^ (everything if e & 1 else 0) for e in graph.inputs(i))
+            in_graph[i] = a & b if graph.kind[i] == AND else a ^ b
         else:
-            found[i] = where(graph.literals[i])
-    return meant[node] == found[edge >> 1] ^ (everything if edge & 1 else 0)
+            in_graph[i] = where(graph.literals[i])
+    return in_circuit[node] == in_graph[edge >> 1] ^ (everything if edge & 1 else 0)
 
 
 def _one_of_each(circuit: Circuit, tests: Iterable[Literal]) -> dict[int, Values]:

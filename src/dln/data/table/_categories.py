@@ -1,4 +1,4 @@
-"""Columns of categories: their distinct values, and each row's place among them."""
+"""Columns of categories: their distinct values, and each row's code, its index among them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEW: Final = 500
 def distinct_of(
     raw: Raw, name: str, first_row: int = 0, known: tuple[Category, ...] | None = None
 ) -> tuple[Codes, list[Category]]:
-    """Return the distinct values of a column, and for each row its place among them or `MISSING`.
+    """Return the distinct values of a column, and for each row its index among them or `MISSING`.
 
     Whole numbers are exact, however large. Floats that may be rounded ones are refused: to learn from, or where some
     of the `known` categories could be mistaken for them.
@@ -73,9 +73,11 @@ def _distinct(raw: Raw, name: str, first_row: int) -> tuple[Codes, list[Category
 
 
 def _distinct_objects(objects: Iterable[Any]) -> tuple[Codes, list[Category]]:
-    place: dict[tuple[int, Category], int] = {}
-    codes = [MISSING if value is None else place.setdefault(_key(value), len(place)) for value in map(_plain, objects)]
-    return np.array(codes, dtype=np.int32), [value for _, value in place]
+    code_of: dict[tuple[int, Category], int] = {}
+    codes = [
+        MISSING if value is None else code_of.setdefault(_key(value), len(code_of)) for value in map(_plain, objects)
+    ]
+    return np.array(codes, dtype=np.int32), [value for _, value in code_of]
 
 
 def _distinct_in_series(series: nw.Series[Any]) -> tuple[Codes, list[Category]]:
@@ -134,10 +136,10 @@ def writable_text(text: str, what: str) -> str:
 
 
 def recode(codes: Codes, distinct: list[Category], categories: tuple[Category, ...]) -> Codes:
-    """Return the rows' places among `categories`; values that are not there are `UNKNOWN`."""
-    place = {_key(category): code for code, category in enumerate(categories)}
+    """Return the rows' indices into `categories`; values that are not there are `UNKNOWN`."""
+    code_of = {_key(category): code for code, category in enumerate(categories)}
     if categories == (False, True) and isinstance(categories[0], bool):
-        place |= {(1, 0): 0, (1, 1): 1}  # Booleans with missing values often arrive as 0.0 and 1.0
+        code_of |= {(1, 0): 0, (1, 1): 1}  # Booleans with missing values often arrive as 0.0 and 1.0
     # MISSING is -1: it picks the last entry.
-    new = np.array([*(place.get(_key(category), UNKNOWN) for category in distinct), MISSING], dtype=np.int32)
+    new = np.array([*(code_of.get(_key(category), UNKNOWN) for category in distinct), MISSING], dtype=np.int32)
     return new[codes]

@@ -28,31 +28,31 @@ class Columns(Sequence[Values]):
         return len(self._columns)
 
     @overload
-    def __getitem__(self, place: int) -> Values: ...
+    def __getitem__(self, index: int) -> Values: ...
     @overload
-    def __getitem__(self, place: slice) -> Columns: ...
-    def __getitem__(self, place: int | slice) -> Values | Columns:
-        if isinstance(place, slice):
-            return Columns(self._columns[place])
-        column = self._columns[place]
+    def __getitem__(self, index: slice) -> Columns: ...
+    def __getitem__(self, index: int | slice) -> Values | Columns:
+        if isinstance(index, slice):
+            return Columns(self._columns[index])
+        column = self._columns[index]
         return column() if callable(column) else column
 
-    def is_read_anew(self, place: int) -> bool:
+    def is_read_anew(self, index: int) -> bool:
         """Whether a column is not in memory before it is asked for."""
-        return callable(self._columns[place])
+        return callable(self._columns[index])
 
 
 def read_together(
-    values: Sequence[Values], places: Iterable[int] | None = None, most: int | None = None
+    values: Sequence[Values], indices: Iterable[int] | None = None, most: int | None = None
 ) -> Iterator[list[tuple[int, Values]]]:
-    """Yield columns with their places, in order, in groups that are read row by row: at most so many, if given.
+    """Yield columns with their indices, in order, in groups that are read row by row: at most so many, if given.
 
     All columns that are in memory make one group, for those of an array that is stored row by row come into the cache
     together. Of columns that are read anew there are few in a group; forget them before you ask for the next.
     """
     group: list[tuple[int, Values]] = []
     n_anew = 0
-    for j in range(len(values)) if places is None else places:
+    for j in range(len(values)) if indices is None else indices:
         anew = isinstance(values, Columns) and values.is_read_anew(j)
         if group and (len(group) == most or n_anew + anew > CONVERTED_AT_ONCE):
             yield group

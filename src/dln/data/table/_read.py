@@ -15,7 +15,7 @@ from dln.data.table._categories import distinct_of, in_order, recode, writable_t
 from dln.data.table._columns import Columns, Table
 from dln.data.table._kinds import Raw, dates_of, holds_dates, kind_of
 from dln.data.table._numbers import numbers_of
-from dln.data.table._source import Place, Source, array_names, chosen_categories, open_source, places_of
+from dln.data.table._source import Location, Source, array_names, chosen_categories, locations_of, open_source
 
 #: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
 LARGE: Final = 50_000
@@ -105,7 +105,7 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     (array([1.]), array([-2], dtype=int32))
     """
     source = open_source(X)
-    return _read(source, places_of(source, columns), columns, only)
+    return _read(source, locations_of(source, columns), columns, only)
 
 
 def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
@@ -116,29 +116,31 @@ def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | No
     True
     """
     source = open_source(X)
-    places = places_of(source, columns)
+    locations = locations_of(source, columns)
     if source.n_rows <= BATCH or source.is_plain_array():
-        yield _read(source, places, columns, only)
+        yield _read(source, locations, columns, only)
         return
     for start in range(0, source.n_rows, BATCH):
-        yield _read(source.part(start, min(start + BATCH, source.n_rows)), places, columns, only)
+        yield _read(source.part(start, min(start + BATCH, source.n_rows)), locations, columns, only)
 
 
-def _read(source: Source, places: Sequence[Place], columns: tuple[Column, ...], only: Collection[int] | None) -> Table:
+def _read(
+    source: Source, locations: Sequence[Location], columns: tuple[Column, ...], only: Collection[int] | None
+) -> Table:
     values: list[Values] = []
     dates: dict[int, Dates] = {}
-    for j, (column, (place, part)) in enumerate(zip(columns, places, strict=True)):
+    for j, (column, (origin, part)) in enumerate(zip(columns, locations, strict=True)):
         if only is not None and j not in only:
             unread = np.float32(np.nan) if column.categories is None else np.int32(MISSING)
             values.append(np.broadcast_to(unread, source.n_rows))
         elif part is not None:
-            if place not in dates:
-                dates[place] = dates_of(source.column(place), column.name.rpartition(" (")[0])
-            values.append(_part_values(dates[place], part))
+            if origin not in dates:
+                dates[origin] = dates_of(source.column(origin), column.name.rpartition(" (")[0])
+            values.append(_part_values(dates[origin], part))
         elif column.categories is None:
-            values.append(numbers_of(source.column(place), column.name, first_row=source.first_row))
+            values.append(numbers_of(source.column(origin), column.name, first_row=source.first_row))
         else:
-            codes, distinct = distinct_of(source.column(place), column.name, source.first_row, column.categories)
+            codes, distinct = distinct_of(source.column(origin), column.name, source.first_row, column.categories)
             values.append(recode(codes, distinct, column.categories))
     return Table(columns, tuple(values), source.n_rows)
 

@@ -110,8 +110,8 @@ def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[
     given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
     if given and all(isinstance(item, (bool, np.bool_)) for item in given):
         return _marked(given, len(names))
-    place = {name: j for j, name in enumerate(names)}
-    chosen = [place.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given]
+    index_of = {name: j for j, name in enumerate(names)}
+    chosen = [index_of.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given]
     wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
     if wrong:
         message = (
@@ -134,14 +134,14 @@ def _index(item: object, n_columns: int) -> int | None:
     return int(item) % n_columns if whole and -n_columns <= item < n_columns else None  # type: ignore[operator, call-overload]
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where in X a column stands, and which part of its dates it is."""
 
     column: int
     part: DatePart | None = None
 
 
-def places_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Place]:
+def locations_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Location]:
     """Return where in X each column stands; parts of dates come from a column of dates, or are there as they are."""
     expected = [column.name for column in columns]
     whole = with_dates_whole(expected)
@@ -149,16 +149,16 @@ def places_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Place]:
         given = {name: j for j, name in enumerate(source.names)}
         origins = {_origin(name, given.keys()) for name in expected}  # dates whole, in parts, or some of either
         if given.keys() == origins:
-            return [_place(name, given) for name in expected]
+            return [_location(name, given) for name in expected]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
             raise ValueError(_wrong_names(set(given), origins))
     if source.n_columns == len(columns):
-        return [Place(j) for j in range(len(columns))]
+        return [Location(j) for j in range(len(columns))]
     if source.n_columns != len(whole):
         message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
         raise ValueError(message)
-    place = {name: j for j, name in enumerate(whole)}
-    return [_place(name, place) for name in expected]
+    index_of = {name: j for j, name in enumerate(whole)}
+    return [_location(name, index_of) for name in expected]
 
 
 def _wrong_names(given: set[str], expected: set[str]) -> str:
@@ -176,9 +176,9 @@ def _origin(name: str, given: Collection[str]) -> str:
     return split[0] if split is not None and name not in given and split[0] in given else name
 
 
-def _place(name: str, place: Mapping[str, int]) -> Place:
+def _location(name: str, index_of: Mapping[str, int]) -> Location:
     split = split_part_name(name)
-    return Place(place[name]) if name in place or split is None else Place(place[split[0]], split[1])
+    return Location(index_of[name]) if name in index_of or split is None else Location(index_of[split[0]], split[1])
 
 
 def _listed(title: str, names: Iterable[str]) -> str:

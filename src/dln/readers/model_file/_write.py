@@ -118,9 +118,9 @@ def _frontier_part(model: SavedModel) -> FrontierPart | None:
         return None
     points = []
     # Two sizes may have come to the same model: the larger is the model's own.
-    own_place = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
+    own_index = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
     for k, point in enumerate(model.frontier):
-        circuit, own = point.circuit, k == own_place
+        circuit, own = point.circuit, k == own_index
         smaller = None
         if circuit is not None and not own:
             smaller = SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
