@@ -1,4 +1,4 @@
-"""Settings for all tests."""
+"""Settings for all tests, and the data that several of them learn from."""
 
 import os
 import signal
@@ -31,3 +31,24 @@ def friedman():
     X = X.astype(np.float32)
     inputs = bin_inputs(X, np.zeros((500, 0), np.float32), range(X.shape[1]))
     return Task(inputs, (y - y.mean()) / y.std(), np.ones(500))
+
+
+@pytest.fixture(scope="session")
+def houses():
+    """A table with all kinds of columns, and a price made by a rule."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame(
+        {
+            "rooms": rng.integers(1, 9, n),
+            "area": rng.uniform(20, 200, n).round(1),
+            "district": rng.choice(["north", "south", "east"], n),
+            "garden": rng.integers(0, 2, n).astype(bool),
+            "kind": pd.Categorical(rng.choice(["flat", "house"], n)),
+        }
+    )
+    price = 100 + 50 * (frame["area"] > 90) * (frame["district"] == "north") + 20 * frame["garden"] + frame["rooms"]
+    frame.loc[rng.uniform(size=n) < 0.1, "area"] = np.nan
+    return frame, price

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,22 @@ SMALL: dict[str, Any] = {
 SMALL_PAPER: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
 
 
+def small(**changes: object) -> DLNRegressor:
+    """A model that is fitted in a blink."""
+    return DLNRegressor(**{**SMALL, **changes})
+
+
+def paper(**changes: object) -> PaperDLNRegressor:
+    """The paper's network, fitted in a blink."""
+    return PaperDLNRegressor(**{**SMALL_PAPER, "max_epochs": 15, **changes})
+
+
+def bytes_of(model: DLNRegressor | PaperDLNRegressor, folder: Path) -> bytes:
+    """Return the bytes of a model's file."""
+    model.save(folder / "model.dln")
+    return (folder / "model.dln").read_bytes()
+
+
 def frame(n_rows: int = 80, seed: int = 0) -> pd.DataFrame:
     """Return a table of numbers and categories, some of them missing, with names that need care."""
     rng = np.random.default_rng(seed)
@@ -47,6 +64,33 @@ def target(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a target that depends on the table."""
     age = table["age"].fillna(50).to_numpy()
     return np.round(3.0 * age + 40.0 * table["smoker"].to_numpy() + 5.0 * (table.iloc[:, 1].to_numpy() > 27), 2)
+
+
+def some_table(kind: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return a table on which the promise of a page might break."""
+    rng = np.random.default_rng(7)
+    n = {"one row": 1, "25 rows": 25, "wide": 160}.get(kind, 300)
+    if kind == "wide":
+        X = pd.DataFrame(rng.normal(size=(n, 800))).add_prefix("x")
+        return X, X["x3"] * 2.0 + X["x700"] + rng.normal(size=n)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n).astype(float),
+            "bmi": rng.normal(27, 4, n).round(2),
+            "town": rng.integers(0, 60, n).astype(str),
+            "region": rng.choice(["a", "b", "c", "d"], n),
+            "smoker": rng.random(n) < 0.3,
+        }
+    )
+    y = 3.0 * X["age"] + 40.0 * X["smoker"] + X["town"].astype(int) % 7 * 5.0 + rng.normal(size=n)
+    if kind == "missing":
+        X = X.mask(rng.random(X.shape) < 0.2).astype({"smoker": object})
+        X["smoker"] = X["smoker"].map({True: "yes", False: "no"})
+    if kind == "one column":
+        X = X[["age"]]
+    if kind == "constant":
+        y = y * 0 + 4.25
+    return X, y
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Smaller models: what `prune` gives can be saved, and counts what it prints."""
+"""Smaller models: what `prune` gives keeps its size, can be saved, and counts what it prints."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,8 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import dln
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, PaperDLNRegressor, load
+from models import bytes_of, paper, small, some_table
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +56,37 @@ def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
     assert any(point.circuit is None for point in model.frontier_ if point.max_conditions < 25)
     model.save(tmp_path / "m.dln")
     assert dln.load(tmp_path / "m.dln").frontier_ == model.frontier_
+
+
+def test_prune_keeps_its_size_and_survives_saving(tmp_path):
+    """`prune(m)` has at most m conditions; after load it gives the same model, bit for bit; each can be saved."""
+    X, y = some_table("missing")
+    model = small(max_conditions=40).fit(X, y)
+    model.save(tmp_path / "model.dln")
+    loaded = load(tmp_path / "model.dln")
+    assert loaded.frontier_ == model.frontier_
+    for most in (1, 2, 4, 9, 17, 33, 40, 1000):
+        smaller = model.prune(max_conditions=most)
+        assert smaller.rules_.n_conditions <= most
+        assert bytes_of(smaller, tmp_path) == bytes_of(loaded.prune(most), tmp_path)
+        assert smaller.prune(1000).circuit_ == smaller.circuit_
+        assert load(tmp_path / "model.dln").frontier_ == smaller.frontier_
+    assert model.prune(1000).circuit_ == model.circuit_
+    with pytest.raises(ValueError, match="conditions, got 0"):
+        model.prune(0)
+
+
+def test_the_papers_network_is_pruned_too(tmp_path):
+    """Subsets of the network's rules have weights of their own, and no more conditions than asked for."""
+    X, y = some_table("missing")
+    model = paper(max_epochs=5).fit(X, y)
+    for point in model.frontier_:
+        smaller = model.prune(point.conditions)
+        assert smaller.rules_.n_conditions <= point.conditions
+        assert len(smaller.rules_) <= len(model.rules_)
+    model.save(tmp_path / "model.dln")
+    loaded = load(tmp_path / "model.dln")
+    assert type(loaded) is PaperDLNRegressor
+    assert loaded.frontier_ == model.frontier_
+    size = model.frontier_[1].conditions
+    assert bytes_of(loaded.prune(size), tmp_path) == bytes_of(model.prune(size), tmp_path)

@@ -1,0 +1,58 @@
+"""The paper's network: how many rules it keeps, with what weights, and how its temperature falls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models import paper
+
+
+def test_refit_weights_are_no_worse_than_the_networks(houses):
+    """With refit="ridge" the weights are solved for on all rows: the training error does not rise."""
+    X, y = houses
+    plain, refitted = paper(random_state=3, refit=None).fit(X, y), paper(random_state=3).fit(X, y)
+    assert refitted.score(X, y) >= plain.score(X, y) - 1e-3
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_the_papers_network_keeps_its_number_of_rules(houses, loss):
+    """At most `max_rules` rules; None keeps what was trained, and more rules come nearer to what all of them say."""
+    X, y = houses
+    settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "loss": loss, "rule_tolerance": 0}
+    whole, few, fewer = (paper(**settings, max_rules=n).fit(X, y) for n in (None, 10, 3))
+    assert len(whole.rules_) > 10
+    assert len(few.rules_) <= 10
+    assert len(fewer.rules_) <= 3
+    said, near, far = (model.predict(X) for model in (whole, few, fewer))
+    assert np.mean((said - near) ** 2) < np.mean((said - far) ** 2)
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_a_larger_tolerance_keeps_fewer_rules(houses, given):
+    """The more the error on the rows set aside, or given to validate, may rise, the fewer rules are kept."""
+    X, y = houses
+    settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "max_rules": None}
+    validation = {"X_val": X[250:], "y_val": y[250:]} if given else {}
+    n = [len(paper(**settings, rule_tolerance=t).fit(X[:250], y[:250], **validation).rules_) for t in (0, 0.1, 1.0)]
+    assert n[0] >= n[1] >= n[2]
+    assert n[0] > n[2]
+
+
+def test_without_a_refit_the_papers_network_keeps_its_rules_and_weights(houses):
+    """`max_rules` is for rules whose weights are solved for: the network's own are those that it was trained with."""
+    X, y = houses
+    settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "refit": None}
+    one, other = (paper(**settings, max_rules=n).fit(X, y) for n in (None, 3))
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_the_temperature_falls_over_the_epochs_that_there_are(houses):
+    """Without a decay, the minimum is reached after 85 % of the epochs, however many; with 1 it stays."""
+    X, y = houses
+    for epochs in (10, 40):
+        fallen = paper(max_epochs=epochs, early_stopping=False).fit(X, y).history_["temperature"]
+        assert fallen[0] == 1.0
+        assert fallen[-1] == 0.03
+        assert fallen[int(0.8 * epochs)] > 0.03
+    assert set(paper(temperature_decay=1.0).fit(X, y).history_["temperature"]) == {1.0}

@@ -1,0 +1,74 @@
+"""Parameters are few, belong to one class, and a wrong one is named with what was required."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dln import DLNRegressor, PaperDLNRegressor
+from models import SMALL_PAPER, paper, small
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"hidden_layer_sizes": ()}, "hidden_layer_sizes must hold at least one positive whole number"),
+        ({"hidden_layer_sizes": (4, 0)}, "hidden_layer_sizes"),
+        ({"hidden_layer_sizes": (4, 2.5)}, "hidden_layer_sizes"),
+        ({"max_conditions": 0}, "max_conditions"),
+        ({"max_rule_length": 0}, "max_rule_length"),
+        ({"max_rules": 0}, "max_rules"),
+        ({"n_teachers": -1}, "n_teachers"),
+        ({"loss": "mse"}, "loss"),
+        ({"quantile": 1.0}, "quantile"),
+        ({"max_seconds": 0}, "max_seconds"),
+        ({"categorical_features": ["nowhere"]}, "nowhere"),
+    ],
+)
+def test_bad_parameters_get_one_sentence(houses, parameters, match):
+    """A wrong parameter is named, with what was required."""
+    X, y = houses
+    with pytest.raises(ValueError, match=match):
+        small(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"hidden_layer_sizes": ()}, "hidden_layer_sizes must hold at least one positive whole number"),
+        ({"n_candidate_gates": 17}, "n_candidate_gates"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"learning_rate": -1}, "learning_rate"),
+        ({"straight_through": "gumbel"}, "straight_through"),
+        ({"refit": "lasso"}, "refit"),
+        ({"max_rules": 0}, "max_rules"),
+        ({"rule_tolerance": -0.1}, "rule_tolerance"),
+        ({"sum_link_rate": -1.0}, "sum_link_rate"),
+        ({"temperature_decay": 1.5}, "temperature_decay"),
+    ],
+)
+def test_bad_parameters_of_the_papers_network(houses, parameters, match):
+    """A wrong parameter of the paper's network is named, with what was required."""
+    X, y = houses
+    with pytest.raises(ValueError, match=match):
+        paper(**parameters).fit(X, y)
+
+
+def test_the_papers_network_is_a_class_of_its_own(houses):
+    """`DLNRegressor.paper` gives the other class with the changes asked for; each refuses the other's parameters."""
+    X, y = houses
+    model = DLNRegressor.paper(batch_size=64, **SMALL_PAPER)
+    assert isinstance(model, PaperDLNRegressor)
+    assert not isinstance(model, DLNRegressor)
+    assert model.batch_size == 64
+    assert model.max_rules == 60
+    assert np.isfinite(model.fit(X, y).predict(X)).all()
+    with pytest.raises(TypeError, match="max_conditions"):
+        DLNRegressor.paper(max_conditions=10)
+    with pytest.raises(TypeError, match="batch_size"):
+        DLNRegressor(batch_size=10)
+
+
+def test_at_most_twenty_two_parameters():
+    """Few enough parameters to be read."""
+    assert len(DLNRegressor().get_params()) <= 22

@@ -1,0 +1,54 @@
+"""Each mistake in asking for a search gets one sentence, before anything is fitted."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from dln import MissingExtraError
+from dln.tune import search
+from searches import X, Y, alphas, ridge
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
+        ({"n_trials": 2.5}, "n_trials must be a whole number of at least 1, got 2.5"),
+        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 2, got 0"),
+        ({"timeout": -1}, "timeout must be a number of seconds above 0, or None, got -1"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number above 0, -1 for one per core, or None, got 0"),
+        ({"ray": 7}, "ray must be 'auto', the address of a cluster, or None, got 7"),
+        ({"folds": 500}, "folds must be at most the number of rows, 200, got 500"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, got -1"),
+        ({"space": None}, "space must be given for Ridge"),
+        ({"space": lambda *_: 7}, "space must return a dict of parameters to set"),
+        ({"space": lambda *_: {"alhpa": 1}}, "sets 'alhpa', which Ridge does not have; did you mean 'alpha'?"),
+        ({"space": "alpha"}, "space must be a function space(trial, context), or None, got 'alpha'"),
+        ({"estimator": Ridge}, "estimator must be a scikit-learn regressor"),
+        ({"estimator": LogisticRegression()}, "estimator must be a regressor"),
+        ({"y": None}, "the target y is None"),
+        ({"y": Y[:-1]}, "inconsistent numbers of samples"),
+        ({"y": np.where(Y > 10, np.nan, Y)}, "Input y contains NaN"),
+        ({"X": X[:1], "y": Y[:1]}, "a search needs at least 2 rows"),
+    ],
+)  # fmt: skip
+def test_one_sentence_for_each_mistake(options, sentence):
+    """What was required and what was received, before anything is fitted."""
+    options = {"estimator": Ridge(), "X": X, "y": Y, "space": alphas, "n_trials": 2, "random_state": 0, **options}
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        search(options.pop("estimator"), options.pop("X"), options.pop("y"), **options)
+
+
+@pytest.mark.parametrize(("missing", "options"), [("optuna", {}), ("ray", {"ray": "auto"})])
+def test_missing_extras_are_named(missing, options, monkeypatch):
+    """Without its package, the search says what to install."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    extra = {"optuna": "tune", "ray": "ray"}[missing]
+    with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'dln[{extra}]'")):
+        ridge(2, **options)
