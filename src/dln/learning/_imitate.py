@@ -6,7 +6,7 @@ the target would learn by heart.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,15 @@ _JITTER: Final = 1e-4
 _EXCHANGES: Final = 200
 _ENTRANTS: Final = 40
 _WORTH: Final = 1e-6
+
+
+class _State(NamedTuple):
+    """A set of rules: what it explains, and what each rule would add to that."""
+
+    among: Floats
+    """(n_rules, n_kept): covariances of all rules with those of the set."""
+    explained: float
+    gains: Floats
 
 
 class Imitation:
@@ -55,7 +64,7 @@ class Imitation:
         R² behind at 10 to 30 rules (eleven tables), and takes time that grows with the cube of the candidates.
         """
         while len(self._sets) <= n_rules:
-            gains = _State(self, self._sets[-1]).gains
+            gains = self._state(self._sets[-1]).gains
             if not len(gains) or gains.max() <= 0.0:
                 break
             self._sets.append(self._exchanged([*self._sets[-1], int(np.argmax(gains))]))
@@ -71,10 +80,20 @@ class Imitation:
             self._covariances[j] = covariances
         return covariances
 
+    def _state(self, kept: list[int]) -> _State:
+        right, variances = self._right, self._variances
+        among = np.array([self._covariance(j) for j in kept]).reshape(len(kept), len(right)).T
+        inverse = np.linalg.inv(among[kept])
+        weights = inverse @ right[kept]
+        given = variances - ((among @ inverse) * among).sum(axis=1)
+        gains: Floats = (right - among @ weights) ** 2 / np.maximum(given, _JITTER * variances)
+        gains[kept] = 0.0
+        return _State(among, float(weights @ right[kept]), gains)
+
     def _exchanged(self, kept: list[int]) -> list[int]:
         """Return as many rules that explain no less: an entrant takes the place of the rule that is missed least."""
         for _ in range(_EXCHANGES):
-            state = _State(self, kept)
+            state = self._state(kept)
             best, change = _WORTH * state.explained, None
             for entrant in np.argsort(-state.gains, kind="stable")[:_ENTRANTS].tolist():
                 if state.gains[entrant] <= best:
@@ -89,18 +108,3 @@ class Imitation:
                 break
             kept[change[0]] = change[1]
         return kept
-
-
-class _State:
-    """A set of rules: what it explains, and what each rule would add to that."""
-
-    def __init__(self, of: Imitation, kept: list[int]) -> None:
-        right, variances = of._right, of._variances  # noqa: SLF001 (two halves of one thing)
-        #: (n_rules, n_kept)
-        self.among = np.array([of._covariance(j) for j in kept]).reshape(len(kept), len(right)).T  # noqa: SLF001
-        inverse = np.linalg.inv(self.among[kept])
-        weights = inverse @ right[kept]
-        self.explained = float(weights @ right[kept])
-        given = variances - ((self.among @ inverse) * self.among).sum(axis=1)
-        self.gains: Floats = (right - self.among @ weights) ** 2 / np.maximum(given, _JITTER * variances)
-        self.gains[kept] = 0.0
