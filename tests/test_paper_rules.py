@@ -21,9 +21,10 @@ def rules_and_target(noise):
 
 
 def circuit_of_literals():
-    """Return a circuit whose rules are its literals."""
-    literals = tuple(Above(0, float(i)) for i in range(N_RULES))
-    return Circuit((Column("x"),), literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
+    """Return a circuit whose rules are its literals, one for each column of zeros and ones."""
+    columns = tuple(Column(f"x{i}") for i in range(N_RULES))
+    literals = tuple(Above(i, 0.0) for i in range(N_RULES))
+    return Circuit(columns, literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
 
 
 def chosen(noise, tolerance):
@@ -32,8 +33,8 @@ def chosen(noise, tolerance):
     training = NodeValues(fires, target, np.ones(N))
     held_out = training.at(np.arange(0, N, 4))
     circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, tolerance)
-    refitted = choice.refit(circuit, training, held_out, Target(0.0, 1.0, 6))
-    kept = [rule.node for rule in refitted.rules]
+    refitted = choice.refit(circuit, list(fires.astype(float)), training, held_out, Target(0.0, 1.0, 6))
+    kept = [refitted.literals[rule.node].column for rule in refitted.rules]
     errors = [
         held_out.of_nodes(some, held_out.target).error(intercept, np.array(weights))
         for some, intercept, weights in (
@@ -76,8 +77,8 @@ def test_a_neuron_of_an_earlier_layer_may_take_the_place_of_several():
     )
     target = circuit.evaluate(columns)
     values = NodeValues.of(circuit, columns, target, np.ones(N))
-    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, values, None, Target(0.0, 1.0, 6))
-    assert [rule.node for rule in refitted.rules] == [0]
+    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, columns, values, None, Target(0.0, 1.0, 6))
+    assert [refitted.literals[rule.node] for rule in refitted.rules] == [literals[0]]
 
 
 def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
@@ -89,5 +90,5 @@ def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
     # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
     few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
     held_out = training.at(np.sort(np.argsort(few)[:20]))
-    refitted = choice.refit(circuit, training, held_out, Target(0.0, 1.0, 6))
+    refitted = choice.refit(circuit, list(fires.astype(float)), training, held_out, Target(0.0, 1.0, 6))
     assert len(refitted.rules) > TRIED_SIZES[1]

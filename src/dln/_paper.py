@@ -108,7 +108,7 @@ class PaperDLNRegressor(CircuitRegressor):
     max_rules : int or None, default=60
         With ``refit="ridge"``, rules at the most: of the neurons of all layers those are kept whose sum comes nearest
         to the predictions of the whole network. None for no such limit.
-    rule_tolerance : float, default=0.25
+    rule_tolerance : float, default=0.28
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
         validate by no more than this share of it, nor by a tenth of this share of what is explained, and whose
         predictions are near those of all: 0.5 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside it
@@ -212,7 +212,7 @@ class PaperDLNRegressor(CircuitRegressor):
         n_iter_no_change: int = 200,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
-        rule_tolerance: float = 0.25,
+        rule_tolerance: float = 0.28,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -352,7 +352,7 @@ class PaperDLNRegressor(CircuitRegressor):
         elif task.n_validation and len(some.index) == len(rows.distinct.index):
             held_out = training.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
         choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)
-        return choice.refit(circuit, training, held_out, rows.target)
+        return choice.refit(circuit, values, training, held_out, rows.target)
 
     def _architecture(self) -> Architecture:
         return Architecture(

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions
+from dln.circuit._graph import Graph
 from dln.data._target import Target
 from dln.learning._imitate import Imitation
 from dln.learning._losses import Loss
+from dln.learning._settle import settle
 from dln.learning._subsets import best_subsets
 from dln.learning._task import PENALTY
 from dln.learning._weights import cross_validated_penalty, solve_weights
@@ -89,12 +91,20 @@ class RuleChoice:
     max_rules: int | None
     rule_tolerance: float
 
-    def refit(self, circuit: Circuit, training: NodeValues, held_out: NodeValues | None, target: Target) -> Circuit:
+    def refit(
+        self,
+        circuit: Circuit,
+        values: Sequence[Values],
+        training: NodeValues,
+        held_out: NodeValues | None,
+        target: Target,
+    ) -> Circuit:
         """Return the circuit with weights solved for on all training rows, and no more rules than are wanted.
 
-        Rules are chosen to imitate the predictions of all of them, and their weights too, where these are means; for
-        medians and quantiles, which have no least squares, weights are solved for by the target. Neurons of every layer
-        may be chosen: beside the last layer's alone, 10 to 20 rules have 0.001 to 0.005 more of R² (eleven tables).
+        Rules are chosen to imitate the predictions of all of them, and so are their cut-offs, gates and weights, where
+        predictions are means; for medians and quantiles, which have no least squares, weights are solved for by the
+        target. Neurons of every layer may be chosen: beside the last layer's alone, 10 to 20 rules have 0.001 to 0.005
+        more of R² (eleven tables). `values` are the columns of the training rows.
         """
         kept = [rule.node for rule in circuit.rules]
         whole = training.of_nodes(kept, training.target)
@@ -110,7 +120,11 @@ class RuleChoice:
                 n_rules = self._fewest(imitation, kept, training.without(held_out), held_out, n_rules)
             if n_rules < len(kept):
                 kept = imitation.rules(n_rules)
-                intercept, weights = self._solved(training.of_nodes(kept, predictions if is_mean else training.target))
+                if is_mean:
+                    circuit = settle(_of_nodes(circuit, kept, target.spread), values, predictions, training.weight)
+                    kept = [rule.node for rule in circuit.rules]
+                    training = NodeValues.of(circuit, values, predictions, training.weight)
+                intercept, weights = self._solved(training.of_nodes(kept, training.target))
         return _reweighted(
             circuit,
             kept,
@@ -162,6 +176,13 @@ def subset_points(
             size = sum(conditions[i] for i in kept)
             points.append(Point(size, size, len(kept), None, smaller, tuple(support[i] for i in kept)))
     return [*points, Point(sum(conditions), sum(conditions), len(conditions), None, circuit, tuple(support))]
+
+
+def _of_nodes(circuit: Circuit, nodes: Sequence[int], weight: float) -> Circuit:
+    """Return a circuit of nothing but some nodes as rules, of equal weight, and what they need."""
+    graph = Graph()
+    rules = [(edge, weight) for edge in graph.add(circuit, nodes)]
+    return graph.circuit(circuit.columns, 0.0, rules, decimals=circuit.decimals)
 
 
 def _reweighted(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Sequence[float]) -> Circuit:

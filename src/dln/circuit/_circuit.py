@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._errors import CircuitError
-from dln.circuit._gates import GATES
+from dln.circuit._gates import GATES, gate_values
 
 #: Codes of a category column: 0, 1, … index its categories.
 MISSING: Final = -1
@@ -164,9 +164,7 @@ class Circuit:
         self._check_columns(columns)
         nodes = [literal_values(literal, columns[literal.column]) for literal in self.literals]
         for gate in self.gates:
-            a, b = nodes[gate.a], nodes[gate.b]
-            t00, t01, t10, t11 = GATES[gate.kind].truth
-            nodes.append(np.where(a, np.where(b, t11, t10), np.where(b, t01, t00)).astype(np.bool_))
+            nodes.append(gate_values(gate.kind, nodes[gate.a], nodes[gate.b]))
         return nodes
 
     def simplify(self) -> Circuit:

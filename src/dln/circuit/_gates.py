@@ -9,11 +9,14 @@ On real numbers in [0, 1] every gate is the polynomial ``c0 + c1*a + c2*b + c3*a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
 
 # The cost of XOR and XNOR is three basic operations, of the other true two-input gates one; NOT, pass and
 # constants are free (the paper's cost model).
@@ -85,6 +88,27 @@ COEFFICIENTS: Final[npt.NDArray[np.float32]] = np.array([g.coefficients for g in
 #: Gates in the order in which a neuron's candidates are taken: the first eight are NOR, NAND, XOR, XNOR, OR, AND, A, B.
 CANDIDATE_ORDER: Final = (NOR, NAND, XOR, XNOR, OR, AND, A, B, NOT_A, NOT_B, A_OR_NOT_B, NOT_A_OR_B, A_AND_NOT_B,
                           NOT_A_AND_B, FALSE, TRUE)  # fmt: skip
+
+
+_JOINED: Final[dict[int, Callable[[Bools, Bools], Bools]]] = {
+    FALSE: lambda a, _: np.zeros_like(a),
+    TRUE: lambda a, _: np.ones_like(a),
+    A: lambda a, _: a,
+    B: lambda _, b: b,
+    AND: lambda a, b: a & b,
+    OR: lambda a, b: a | b,
+    XOR: lambda a, b: a ^ b,
+}
+
+
+def gate_values(index: int, a: Bools, b: Bools) -> Bools:
+    """Return the outputs of a gate for inputs ``(n,)``.
+
+    >>> gate_values(A_AND_NOT_B, np.array([False, True, True]), np.array([False, False, True])).tolist()
+    [False, True, False]
+    """
+    form = GATES[index].form
+    return _JOINED[form.join](~a if form.not_a else a, ~b if form.not_b else b)
 
 
 def complement(index: int) -> int:

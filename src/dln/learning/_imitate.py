@@ -17,9 +17,10 @@ MAX_ROWS: Final = 15_000
 #: Equal rules are told apart by this share of a rule's mean variance.
 _JITTER: Final = 1e-4
 #: Exchanges of one rule for another at one size, at most, how many that might enter are tried at a time, and the share
-#: of what is explained below which an exchange is not worth it.
+#: of what is explained below which an exchange is not worth it; and of how many the covariances are worked out at once.
 _EXCHANGES: Final = 200
 _ENTRANTS: Final = 40
+_AT_ONCE: Final = 8
 _WORTH: Final = 1e-6
 
 
@@ -70,19 +71,22 @@ class Imitation:
             self._sets.append(self._exchanged([*self._sets[-1], int(np.argmax(gains))]))
         return sorted(self._sets[min(n_rules, len(self._sets) - 1)])
 
-    def _covariance(self, j: int) -> Floats:
-        """Return the covariances of a rule with all, ``(n_rules,)``: only those of rules that are tried are needed."""
-        covariances = self._covariances.get(j)
-        if covariances is None:
-            together = (self._fires @ (self._fires[j] * self._share)).astype(np.float64)
-            covariances = together - self._means * self._means[j]
-            covariances[j] = self._variances[j]
-            self._covariances[j] = covariances
-        return covariances
+    def _covariance(self, j: int, tried_next: list[int]) -> Floats:
+        """Return the covariances of a rule with all, ``(n_rules,)``: only those of rules that are tried are needed.
+
+        Those of the rules that are tried next are worked out with it: the products read all rules, once for all.
+        """
+        if j not in self._covariances:
+            missing = [i for i in dict.fromkeys([j, *tried_next]) if i not in self._covariances]
+            together = (self._fires @ (self._fires[missing] * self._share).T).T.astype(np.float64)
+            for i, products in zip(missing, together, strict=True):
+                self._covariances[i] = products - self._means * self._means[i]
+                self._covariances[i][i] = self._variances[i]
+        return self._covariances[j]
 
     def _state(self, kept: list[int]) -> _State:
         right, variances = self._right, self._variances
-        among = np.array([self._covariance(j) for j in kept]).reshape(len(kept), len(right)).T
+        among = np.array([self._covariance(j, kept) for j in kept]).reshape(len(kept), len(right)).T
         inverse = np.linalg.inv(among[kept])
         weights = inverse @ right[kept]
         given = variances - ((among @ inverse) * among).sum(axis=1)
@@ -95,11 +99,13 @@ class Imitation:
         for _ in range(_EXCHANGES):
             state = self._state(kept)
             best, change = _WORTH * state.explained, None
-            for entrant in np.argsort(-state.gains, kind="stable")[:_ENTRANTS].tolist():
+            entrants = np.argsort(-state.gains, kind="stable")[:_ENTRANTS].tolist()
+            for i, entrant in enumerate(entrants):
                 if state.gains[entrant] <= best:
                     break
                 more = [*kept, entrant]
-                inverse = np.linalg.inv(np.column_stack([state.among[more], self._covariance(entrant)[more]]))
+                covariance = self._covariance(entrant, entrants[i : i + _AT_ONCE])
+                inverse = np.linalg.inv(np.column_stack([state.among[more], covariance[more]]))
                 missed = (inverse @ self._right[more]) ** 2 / inverse.diagonal()
                 leaver = int(np.argmin(missed[:-1]))
                 if state.gains[entrant] - missed[leaver] > best:

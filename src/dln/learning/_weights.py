@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Final
+from functools import cached_property, reduce
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from dln.learning._inputs import Bools, Floats
-from dln.learning._products import centred_products
+from dln.learning._products import centred_products, products
 
 #: Ridge penalties that are tried, as shares of the mean variance of a rule.
 _PENALTIES: Final = 10.0 ** np.arange(-4.0, 1.5, 0.5)
@@ -44,15 +44,16 @@ def cross_validated_penalty(rules: Bools, y: Floats, weight: Floats) -> float:
 
     Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot.
     """
-    weight = weight / weight.mean()
+    y = y - float(np.average(y, weights=weight))
     fold = np.arange(len(y)) % _FOLDS
+    n_folds = _FOLDS if len(y) >= 2 * _FOLDS else 0
+    # Sums over the folds, once each: those of all but one are those of all without its own.
+    by_fold = [_Sums.of(rules[:, fold == k], y[fold == k], weight[fold == k]) for k in range(n_folds)]
     errors = np.zeros(len(_PENALTIES))
-    for k in range(_FOLDS if len(y) >= 2 * _FOLDS else 0):
-        seen, aside = fold != k, fold == k
-        moments = _Moments.of(rules[:, seen], y[seen], weight[seen])
+    for k, aside in enumerate(by_fold):
+        moments = _Moments.of_sums(reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :]))
         for i, penalty in enumerate(_PENALTIES):
-            intercept, weights = moments.solve(penalty * moments.scale)
-            errors[i] += float(weight[aside] @ (y[aside] - intercept - weights @ rules[:, aside]) ** 2)
+            errors[i] += aside.error(*moments.solve(penalty * moments.scale))
     return float(_PENALTIES[int(np.argmin(errors))])
 
 
@@ -66,6 +67,41 @@ def _irls_weights(residual: Floats, spread: float, loss: str, quantile: float) -
     return np.asarray(1.0 / size)
 
 
+class _Sums(NamedTuple):
+    """Weighted sums over rows."""
+
+    weight: float
+    y: float
+    y_squared: float
+    rules: Floats
+    among: Floats
+    """(n_rules, n_rules): of rule times rule."""
+    across: Floats
+    """(n_rules,): of rule times y."""
+
+    @classmethod
+    def of(cls, rules: Bools, y: Floats, weight: Floats) -> _Sums:
+        among, across = products(rules, weight, np.column_stack([np.ones(len(y)), y]))
+        return cls(float(weight.sum()), float(weight @ y), float(weight @ y**2), across[:, 0], among, across[:, 1])
+
+    def plus(self, other: _Sums) -> _Sums:
+        """Return the sums over the rows of both."""
+        return _Sums(
+            self.weight + other.weight,
+            self.y + other.y,
+            self.y_squared + other.y_squared,
+            self.rules + other.rules,
+            self.among + other.among,
+            self.across + other.across,
+        )
+
+    def error(self, intercept: float, weights: Floats) -> float:
+        """Return the sum of the squared errors of a weighted sum of the rules."""
+        predicted = intercept * self.weight + 2.0 * float(weights @ self.rules)
+        squares = intercept * predicted + float(weights @ self.among @ weights)
+        return self.y_squared - 2.0 * (intercept * self.y + float(weights @ self.across)) + squares
+
+
 class _Moments:
     """Means, Gram matrix and right side of a weighted least-squares problem on centred rules."""
 
@@ -73,6 +109,16 @@ class _Moments:
         self._means, self._y_mean, self._gram, self._right = means, y_mean, gram, right
         self.scale = max(float(np.trace(gram)) / max(len(gram), 1), np.finfo(np.float64).tiny)
         """The mean variance of a rule, times the rows' weight."""
+
+    @classmethod
+    def of(cls, rules: Bools, y: Floats, weight: Floats) -> _Moments:
+        return cls(*centred_products(rules, y, weight))
+
+    @classmethod
+    def of_sums(cls, sums: _Sums) -> _Moments:
+        means, y_mean = sums.rules / sums.weight, sums.y / sums.weight
+        gram = sums.among - np.outer(means, means) * sums.weight
+        return cls(means, y_mean, gram, sums.across - means * sums.y)
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
@@ -82,10 +128,6 @@ class _Moments:
         """
         values, vectors = np.linalg.eigh(self._gram)
         return np.maximum(values, 0.0), vectors, vectors.T @ self._right
-
-    @classmethod
-    def of(cls, rules: Bools, y: Floats, weight: Floats) -> _Moments:
-        return cls(*centred_products(rules, y, weight))
 
     def solve(self, penalty: float) -> tuple[float, Floats]:
         """Return intercept and weights for a ridge penalty."""
