@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dln._paper_rules import TRIED_SIZES, NodeValues, RuleChoice
+from dln._paper_rules import TRIED_SIZES, Labelled, NodeValues, RuleChoice
 from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
 from dln.circuit._gates import AND
 from dln.data._target import Target
@@ -27,13 +27,18 @@ def circuit_of_literals():
     return Circuit(columns, literals, (), tuple(Rule(i, 1.0) for i in range(N_RULES)), 0.0, 6)
 
 
+def labelled(fires, target):
+    """Return the rows whose columns are the rules."""
+    return Labelled(list(fires.astype(float)), target, np.ones(N))
+
+
 def chosen(noise, tolerance):
     """Return how many rules are kept, and the squared errors of all and of these on the rows set aside."""
     fires, target = rules_and_target(noise)
     training = NodeValues(fires, target, np.ones(N))
-    held_out = training.at(np.arange(0, N, 4))
+    held_out = training.at(np.arange(N) % 4 == 0)
     circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, tolerance)
-    refitted = choice.refit(circuit, list(fires.astype(float)), training, held_out, Target(0.0, 1.0, 6))
+    refitted = choice.refit(circuit, labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6))
     kept = [refitted.literals[rule.node].column for rule in refitted.rules]
     errors = [
         held_out.of_nodes(some, held_out.target).error(intercept, np.array(weights))
@@ -76,8 +81,8 @@ def test_a_neuron_of_an_earlier_layer_may_take_the_place_of_several():
         tuple(Column(f"x{k}") for k in range(9)), literals, gates, tuple(Rule(9 + k, 1.0) for k in range(8)), 0.0, 6
     )
     target = circuit.evaluate(columns)
-    values = NodeValues.of(circuit, columns, target, np.ones(N))
-    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, columns, values, None, Target(0.0, 1.0, 6))
+    training = Labelled(columns, target, np.ones(N))
+    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, training, None, Target(0.0, 1.0, 6))
     assert [refitted.literals[rule.node] for rule in refitted.rules] == [literals[0]]
 
 
@@ -89,6 +94,20 @@ def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
     whole = choice._solved(training)
     # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
     few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
-    held_out = training.at(np.sort(np.argsort(few)[:20]))
-    refitted = choice.refit(circuit, list(fires.astype(float)), training, held_out, Target(0.0, 1.0, 6))
+    refitted = choice.refit(circuit, labelled(fires, target), np.argsort(few)[:20], Target(0.0, 1.0, 6))
     assert len(refitted.rules) > TRIED_SIZES[1]
+
+
+def test_rules_are_chosen_on_a_part_of_a_long_table_and_weighed_on_all_of_it(monkeypatch):
+    """With more rows than rules are chosen on, the same rules come out here, with the weights of all rows."""
+    fires, target = rules_and_target(noise=0.3)
+    refitted = []
+    for rows in (N, N // 2):
+        monkeypatch.setattr("dln._paper_rules.IMITATED_ROWS", rows)
+        monkeypatch.setattr("dln._paper_rules.ROWS_AT_ONCE", rows // 3)
+        choice = RuleChoice(Loss("squared_error", 0.5), 5, 0.25)
+        args = labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6)
+        refitted.append(choice.refit(circuit_of_literals(), *args))
+    whole, part = refitted
+    assert [whole.literals[rule.node] for rule in whole.rules] == [part.literals[rule.node] for rule in part.rules]
+    assert [rule.weight for rule in whole.rules] == [rule.weight for rule in part.rules]

@@ -8,12 +8,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from dln._atomic import AnyPath
-from dln._paper_rules import NodeValues, RuleChoice, subset_points
+from dln._paper_rules import Labelled, RuleChoice, subset_points
 from dln._paper_training import facts_of, task_data, validation_data
 from dln._regressor import (
     MAX_ROWS,
@@ -345,14 +346,14 @@ class PaperDLNRegressor(CircuitRegressor):
     def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
         """Return the circuit with fewer rules and weights solved for."""
         some, values = rows.sample(MAX_ROWS)
-        training = NodeValues.of(circuit, values, rows.target.standardise(rows.y[some.index]), some.weight)
-        held_out = None
+        training = Labelled(values, rows.target.standardise(rows.y[some.index]), some.weight)
+        held_out: Labelled | npt.NDArray[np.intp] | None = None
         if unseen is not None:
-            held_out = NodeValues.of(circuit, unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
+            held_out = Labelled(unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
         elif task.n_validation and len(some.index) == len(rows.distinct.index):
-            held_out = training.at(validation_rows(len(some.index), task.n_validation, task.seeds[0]))
+            held_out = validation_rows(len(some.index), task.n_validation, task.seeds[0])
         choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)
-        return choice.refit(circuit, values, training, held_out, rows.target)
+        return choice.refit(circuit, training, held_out, rows.target)
 
     def _architecture(self) -> Architecture:
         return Architecture(

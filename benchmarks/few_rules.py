@@ -1,0 +1,86 @@
+"""What the paper's network loses by keeping few rules: as they were trained, and settled.
+
+    DLN_DATA_HOME=… python benchmarks/few_rules.py [--datasets estate wine] [--splits 160 161] [--sizes 10 20 40]
+
+Networks with default settings, one for each dataset and split; each number of rules is chosen from the same network.
+R² on a quarter of the rows, and operations of one prediction as the paper counts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import datasets
+import numpy as np
+from measure import machine
+from sklearn.model_selection import train_test_split
+
+from dln import PaperDLNRegressor, _paper_rules, operations
+from dln._paper_rules import RuleChoice
+from dln.circuit._circuit import Circuit
+from dln.learning._losses import Loss
+
+#: For splits that no reported result uses.
+SPLITS = (160, 161)
+SIZES = (10, 20, 40)
+
+
+def as_trained(circuit: Circuit, *_: Any) -> Circuit:
+    """Take the place of settling."""
+    return circuit
+
+
+def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int]) -> Iterator[list[float]]:
+    """Return R² and the logarithm of the operations for each size, as trained and settled; last, R² of all rules."""
+    X_train, X_test, y_train, y_test = train_test_split(*table, test_size=0.25, random_state=split)
+    given: list[tuple[Any, ...]] = []
+    refit = RuleChoice.refit
+
+    def kept_refit(choice: RuleChoice, *arguments: Any) -> Circuit:
+        given.append(arguments)
+        return refit(choice, *arguments)
+
+    with mock.patch.object(RuleChoice, "refit", kept_refit):
+        model = PaperDLNRegressor(random_state=split, max_rules=None, rule_tolerance=0).fit(X_train, y_train)
+    whole = float(model.score(X_test, y_test))
+    for size in sizes:
+        found = []
+        for settle in (as_trained, _paper_rules.settle):
+            with mock.patch.object(_paper_rules, "settle", settle):
+                model.circuit_ = RuleChoice(Loss("squared_error", 0.5), size, 0.0).refit(*given[0]).simplify()
+            found += [float(model.score(X_test, y_test)), float(np.log(operations(model.circuit_, "paper").total))]
+        yield found
+    yield [whole] * 4
+
+
+def main() -> None:
+    """Print a row a dataset and the mean, for each number of rules."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", nargs="*", default=datasets.names())
+    parser.add_argument("--splits", nargs="*", type=int, default=list(SPLITS))
+    parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES))
+    options = parser.parse_args()
+    print(machine(), "\n")
+    print("| dataset | all rules |", *(f"{size} rules: R², operations | settled |" for size in options.sizes))
+    print("| --- | ---: |", *("---: | ---: |" for _ in options.sizes))
+    rows = []
+    for name in options.datasets:
+        table = datasets.load(name)
+        rows.append(np.mean([list(measured(table, split, options.sizes)) for split in options.splits], axis=0))
+        print(f"| {name} | {_cells(rows[-1])} |", flush=True)
+    print(f"| mean | {_cells(np.mean(rows, axis=0))} |")
+
+
+def _cells(of_sizes: Any) -> str:
+    *sizes, whole = of_sizes
+    cells = [f"{whole[0]:.3f}"]
+    for trained, trained_cost, settled, settled_cost in sizes:
+        cells += [f"{trained:.4f}, {np.exp(trained_cost):,.0f}", f"{settled:.4f}, {np.exp(settled_cost):,.0f}"]
+    return " | ".join(cells)
+
+
+if __name__ == "__main__":
+    main()
