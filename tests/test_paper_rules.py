@@ -7,6 +7,7 @@ from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
 from dln.circuit._gates import AND
 from dln.data._target import Target
 from dln.learning._losses import Loss
+from dln.learning._task import PENALTY
 
 N, N_RULES = 4000, 30
 
@@ -43,7 +44,7 @@ def chosen(noise, tolerance):
     errors = [
         held_out.of_nodes(some, held_out.target).error(intercept, np.array(weights))
         for some, intercept, weights in (
-            (list(range(N_RULES)), *choice._solved(training)),
+            (list(range(N_RULES)), *choice._solved(training, PENALTY)),
             (kept, refitted.intercept, [rule.weight for rule in refitted.rules]),
         )
     ]
@@ -91,7 +92,7 @@ def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
     fires, target = rules_and_target(noise=0.3)
     training = NodeValues(fires, target, np.ones(N))
     circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, 0.25)
-    whole = choice._solved(training)
+    whole = choice._solved(training, PENALTY)
     # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
     few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
     refitted = choice.refit(circuit, labelled(fires, target), np.argsort(few)[:20], Target(0.0, 1.0, 6))

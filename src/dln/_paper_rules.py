@@ -115,7 +115,8 @@ class RuleChoice:
         """
         kept = [rule.node for rule in circuit.rules]
         whole = NodeValues.of(circuit, kept, training)
-        intercept, weights = self._solved(whole)
+        penalty = cross_validated_penalty(whole.fires, whole.target, whole.weight)
+        intercept, weights = self._solved(whole, penalty)
         n_rules = len(kept) if self.max_rules is None else min(self.max_rules, len(kept))
         is_mean = self.loss.name == "squared_error"
         if self.rule_tolerance == 0 or not is_mean:
@@ -127,10 +128,11 @@ class RuleChoice:
             seen = NodeValues.of(circuit, nodes, few)
             imitation = Imitation(seen.fires, predictions[: len(few.target)], few.weight)
             if isinstance(held_out, Labelled):
-                n_rules = self._fewest(imitation, kept, seen, NodeValues.of(circuit, nodes, held_out), n_rules)
+                unseen = NodeValues.of(circuit, nodes, held_out)
+                n_rules = self._fewest(imitation, kept, seen, unseen, n_rules, penalty)
             elif held_out is not None:
                 aside = np.isin(np.arange(len(few.target)), held_out)
-                n_rules = self._fewest(imitation, kept, seen.at(~aside), seen.at(aside), n_rules)
+                n_rules = self._fewest(imitation, kept, seen.at(~aside), seen.at(aside), n_rules, penalty)
             if n_rules < len(kept):
                 kept = imitation.rules(n_rules)
                 if is_mean:
@@ -138,7 +140,8 @@ class RuleChoice:
                     circuit = settle(alone, few.values, predictions[: len(few.target)], few.weight)
                     kept = [rule.node for rule in circuit.rules]
                     training = replace(training, target=predictions)
-                intercept, weights = self._solved(NodeValues.of(circuit, kept, training))
+                    penalty = PENALTY
+                intercept, weights = self._solved(NodeValues.of(circuit, kept, training), penalty)
         return _reweighted(
             circuit,
             kept,
@@ -147,11 +150,17 @@ class RuleChoice:
         )
 
     def _fewest(
-        self, imitation: Imitation, rules: Sequence[int], training: NodeValues, held_out: NodeValues, most: int
+        self,
+        imitation: Imitation,
+        rules: Sequence[int],
+        training: NodeValues,
+        held_out: NodeValues,
+        most: int,
+        penalty: float,
     ) -> int:
         """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
         whole = training.of_nodes(rules, training.target)
-        intercept, weights = self._solved(whole)
+        intercept, weights = self._solved(whole, penalty)
         predictions = intercept + weights @ whole.fires
         error = held_out.of_nodes(rules, held_out.target).error(intercept, weights)
         explained = held_out.variance - error
@@ -161,15 +170,14 @@ class RuleChoice:
         for size in (size for size in TRIED_SIZES if size < most):
             kept = imitation.rules(size)
             few = training.of_nodes(kept, predictions)
-            intercept, weights = self._solved(few)
+            intercept, weights = self._solved(few, PENALTY)
             rise = held_out.of_nodes(kept, held_out.target).error(intercept, weights) - error
             if rise <= tolerated and few.error(intercept, weights) <= APART * tolerated:
                 return size
         return most
 
-    def _solved(self, rows: NodeValues) -> tuple[float, npt.NDArray[np.float64]]:
-        """Return the intercept and the nodes' weights, with a penalty chosen on folds."""
-        penalty = cross_validated_penalty(rows.fires, rows.target, rows.weight)
+    def _solved(self, rows: NodeValues, penalty: float) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the nodes' weights."""
         return solve_weights(
             rows.fires, rows.target, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile
         )
