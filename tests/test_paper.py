@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
+from dln import FitInterruptedWarning
+from dln._regressor import draw_seed
 from models import paper
 
 
@@ -56,3 +60,46 @@ def test_the_temperature_falls_over_the_epochs_that_there_are(houses):
         assert fallen[-1] == 0.03
         assert fallen[int(0.8 * epochs)] > 0.03
     assert set(paper(temperature_decay=1.0).fit(X, y).history_["temperature"]) == {1.0}
+
+
+def test_several_networks_are_one_model_of_their_mean(houses):
+    """With all rules, the model of several networks predicts the mean of what each of them predicts, trained alone."""
+    X, y = houses
+    settings = {"hidden_layer_sizes": (20, 20), "refit": None, "early_stopping": False}
+    seeds = np.random.default_rng(draw_seed(3)).integers(2**31, size=2).tolist()
+    together = paper(**settings, random_state=3, n_networks=3).fit(X, y)
+    assert set(together.history_["network"]) == {0, 1, 2}
+    with mock.patch("dln._paper.draw_seed", side_effect=[draw_seed(3), *seeds]):
+        alone = [paper(**settings).fit(X, y).predict(X) for _ in range(3)]
+    assert not np.array_equal(alone[0], alone[1])
+    np.testing.assert_allclose(together.predict(X), np.mean(alone, axis=0), atol=1e-3 * np.std(y))
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_rules": None, "rule_tolerance": 0}, {"loss": "absolute_error"}])
+def test_a_few_rules_of_several_networks_are_the_same_on_any_number_of_threads(houses, settings):
+    """Rules of all networks may be kept, as many as of one at the most; threads change nothing."""
+    X, y = houses
+    one, other = (
+        paper(hidden_layer_sizes=(20, 20), random_state=0, n_networks=3, n_jobs=n, **settings).fit(X, y) for n in (1, 3)
+    )
+    assert one.circuit_ == other.circuit_
+    assert 0 < len(one.rules_) <= 60
+    assert one.score(X, y) > 0.5
+
+
+def test_an_interrupted_training_of_several_networks_goes_on(houses, tmp_path):
+    """From its checkpoint it ends in the same model as one that was not interrupted."""
+    X, y = houses
+    settings = {"hidden_layer_sizes": (10, 10), "random_state": 0, "n_networks": 2, "max_epochs": 12, "n_jobs": 1}
+    whole = paper(**settings).fit(X, y)
+    file = tmp_path / "training"
+
+    def interrupt(epoch):
+        if epoch.network == 1 and epoch.epoch == 4:
+            raise KeyboardInterrupt
+
+    with pytest.warns(FitInterruptedWarning, match="best epoch so far: [0-9]+, [1-4]\\. "):
+        paper(**settings, checkpoint=file, callbacks=[interrupt]).fit(X, y)
+    resumed = paper(**settings, checkpoint=file).fit(X, y)
+    assert resumed.circuit_ == whole.circuit_
+    assert not file.exists()

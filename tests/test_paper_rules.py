@@ -39,7 +39,7 @@ def chosen(noise, tolerance):
     training = NodeValues(fires, target, np.ones(N))
     held_out = training.at(np.arange(N) % 4 == 0)
     circuit, choice = circuit_of_literals(), RuleChoice(Loss("squared_error", 0.5), None, tolerance)
-    refitted = choice.refit(circuit, labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6))
+    refitted = choice.refit([circuit], labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6))
     kept = [refitted.literals[rule.node].column for rule in refitted.rules]
     errors = [
         held_out.of_nodes(some, held_out.target).error(intercept, np.array(weights))
@@ -83,7 +83,7 @@ def test_a_neuron_of_an_earlier_layer_may_take_the_place_of_several():
     )
     target = circuit.evaluate(columns)
     training = Labelled(columns, target, np.ones(N))
-    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit(circuit, training, None, Target(0.0, 1.0, 6))
+    refitted = RuleChoice(Loss("squared_error", 0.5), 1, 0.0).refit([circuit], training, None, Target(0.0, 1.0, 6))
     assert [refitted.literals[rule.node] for rule in refitted.rules] == [literals[0]]
 
 
@@ -95,7 +95,7 @@ def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
     whole = choice._solved(training, PENALTY)
     # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
     few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
-    refitted = choice.refit(circuit, labelled(fires, target), np.argsort(few)[:20], Target(0.0, 1.0, 6))
+    refitted = choice.refit([circuit], labelled(fires, target), np.argsort(few)[:20], Target(0.0, 1.0, 6))
     assert len(refitted.rules) > TRIED_SIZES[1]
 
 
@@ -108,7 +108,7 @@ def test_rules_are_chosen_on_a_part_of_a_long_table_and_weighed_on_all_of_it(mon
         monkeypatch.setattr("dln._paper_rules.ROWS_AT_ONCE", rows // 3)
         choice = RuleChoice(Loss("squared_error", 0.5), 5, 0.25)
         args = labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6)
-        refitted.append(choice.refit(circuit_of_literals(), *args))
+        refitted.append(choice.refit([circuit_of_literals()], *args))
     whole, part = refitted
     assert [whole.literals[rule.node] for rule in whole.rules] == [part.literals[rule.node] for rule in part.rules]
     assert [rule.weight for rule in whole.rules] == [rule.weight for rule in part.rules]

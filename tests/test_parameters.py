@@ -43,6 +43,7 @@ def test_bad_parameters_get_one_sentence(houses, parameters, match):
         ({"refit": "lasso"}, "refit"),
         ({"max_rules": 0}, "max_rules"),
         ({"rule_tolerance": -0.1}, "rule_tolerance"),
+        ({"n_networks": 0}, "n_networks"),
         ({"sum_link_rate": -1.0}, "sum_link_rate"),
         ({"temperature_decay": 1.5}, "temperature_decay"),
     ],

@@ -31,6 +31,15 @@ def test_a_result_tells_what_came_out(tmp_path):
     assert json.loads((tmp_path / "out" / RESULTS).read_text())["dataset"] == "mpg"
 
 
+def test_models_that_share_a_search_differ_in_the_last_fit(tmp_path):
+    """One study for both; what the last fit changes is told with the parameters."""
+    one, three = small(tmp_path / "out", datasets=["mpg"], models=["dln-paper", "dln-paper-3"]).results
+    assert [path.name for path in (tmp_path / "out" / "studies").glob("*.log")] == ["mpg-dln-paper-0.log"]
+    assert one.cv_mse == three.cv_mse
+    assert three.params == {**one.params, "n_networks": 3}
+    assert one.r2 != three.r2
+
+
 def test_a_model_without_a_space_is_fitted_as_it_is(tmp_path):
     """It has no trials, whatever the budgets, and one result."""
     report = small(tmp_path / "out", datasets=["mpg"], models=["linear", "figs-20"], trials=[2, 7])

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from dln._atomic import AnyPath
-from dln._paper_rules import Labelled, RuleChoice, subset_points
+from dln._paper_rules import Labelled, RuleChoice, mean_circuit, subset_points
 from dln._paper_training import facts_of, task_data, validation_data
 from dln._regressor import (
     MAX_ROWS,
@@ -24,6 +24,7 @@ from dln._regressor import (
     Unseen,
     draw_seed,
     layer_sizes,
+    n_threads,
     warn_cut_short,
 )
 from dln._saving import without_unused_categories
@@ -103,6 +104,9 @@ class PaperDLNRegressor(CircuitRegressor):
         Share of the rows set aside to validate, unless `fit` is given ``X_val`` and ``y_val``.
     n_iter_no_change : int, default=200
         Epochs to wait for a better validation loss.
+    n_networks : int, default=1
+        Networks to train, each from a start of its own; the model is their mean, and with ``refit="ridge"`` a few rules
+        chosen from the neurons of all. 1 is the paper's; 3 have 0.01 more of R² where rows are few, at as many rules.
     refit : {"ridge"} or None, default="ridge"
         Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
         those of the network, and all its rules, as in the paper.
@@ -181,6 +185,7 @@ class PaperDLNRegressor(CircuitRegressor):
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_networks": [Interval(Integral, 1, None, closed="left")],
         "refit": [StrOptions({"ridge"}), None],
         "rule_tolerance": [Interval(Real, 0, None, closed="left")],
     }
@@ -211,6 +216,7 @@ class PaperDLNRegressor(CircuitRegressor):
         early_stopping: bool = True,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 200,
+        n_networks: int = 1,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
         rule_tolerance: float = 0.28,
@@ -247,6 +253,7 @@ class PaperDLNRegressor(CircuitRegressor):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.n_networks = n_networks
         self.refit = refit
         self.max_rules = max_rules
         self.rule_tolerance = rule_tolerance
@@ -284,27 +291,31 @@ class PaperDLNRegressor(CircuitRegressor):
         architecture = self._architecture()
         rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
-        task, store = self._task(rows, unseen, architecture, draw_seed(self.random_state)), None
+        task, store = self._task(rows, unseen, architecture), None
         if self.checkpoint is not None:
             store = Checkpoint.open(self.checkpoint, facts_of(task), seeds_are_free=self.random_state is None)
-            task = replace(task, seeds=(store.facts["seeds"][0],))
+            task = replace(task, seeds=tuple(store.facts["seeds"]))
         with Progress(self.verbose) as progress:
             stop = clock.stage("training")
             outcome = train_networks(
-                task, n_threads=1, callbacks=self.callbacks or (), progress=progress, store=store, stop=stop
+                task,
+                n_threads=n_threads(self.n_jobs),
+                callbacks=self.callbacks or (),
+                progress=progress,
+                store=store,
+                stop=stop,
             )
             progress.end(cut_short=outcome.interrupted or bool(clock.cut))
         kept = "the model is that of the best epoch so far"
         if outcome.interrupted:
-            warn_cut_short(f"{kept}: {outcome.networks[0].best_epoch}", None)
+            warn_cut_short(f"{kept}: {', '.join(str(network.best_epoch) for network in outcome.networks)}", None)
         elif clock.cut:
             warn_cut_short(kept, self.max_seconds)
-        circuit = self._discretized(outcome, rows)
+        circuits = self._discretized(outcome, rows)
         # One thread: the last bits of a matrix product hang on how many there are, and busy cores wait for each other.
         with threadpool_limits(limits=1):
-            if self.refit is not None:
-                circuit = self._refitted(circuit, rows, unseen, task)
-            circuit = simplify(circuit)
+            learned = mean_circuit(circuits) if self.refit is None else self._refitted(circuits, rows, unseen, task)
+            circuit = simplify(learned)
             some, values = rows.sample(MAX_ROWS)
             points = subset_points(circuit, values, rows.y[some.index], some.weight)
         circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
@@ -316,8 +327,10 @@ class PaperDLNRegressor(CircuitRegressor):
             remove_checkpoint(self.checkpoint)
         return self
 
-    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture, seed: int) -> NetworkTask:
-        """Return what is trained: rows, architecture, plan and seed."""
+    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture) -> NetworkTask:
+        """Return what is trained: rows, architecture, plan and seeds."""
+        seed = draw_seed(self.random_state)
+        more = np.random.default_rng(seed).integers(2**31, size=self.n_networks - 1).tolist()
         n = len(rows.distinct.index)
         validation = None if unseen is None else validation_data(rows, unseen)
         n_validation = round(self.validation_fraction * n)
@@ -325,26 +338,32 @@ class PaperDLNRegressor(CircuitRegressor):
             n_validation = 0
         stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
         plan = self._plan(stops_early=stops_early)
-        return NetworkTask(task_data(rows), validation, n_validation, architecture, plan, (seed,))
-
-    def _discretized(self, outcome: Outcome, rows: Rows) -> Circuit:
-        """Return the trained network as a circuit; without a network, the mean of the target."""
-        target = rows.target
-        if not outcome.networks:
-            return Circuit(rows.encoder.columns, (), (), (), on_grid(target.mean, target.decimals), target.decimals)
-        trained = outcome.networks[0]
-        return discretize(
-            trained.network,
-            temperature=trained.temperature,
-            sum_threshold=self.sum_link_threshold,
-            encoder=rows.encoder,
-            values=rows.values,
-            rows=rows.distinct.index,
-            target=target,
+        # How few rules do is judged on rows that no network has learned from.
+        return NetworkTask(
+            task_data(rows), validation, n_validation, architecture, plan, (seed, *more), same_rows_aside=True
         )
 
-    def _refitted(self, circuit: Circuit, rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
-        """Return the circuit with fewer rules and weights solved for."""
+    def _discretized(self, outcome: Outcome, rows: Rows) -> list[Circuit]:
+        """Return the trained networks as circuits; without a network, the mean of the target."""
+        target = rows.target
+        if not outcome.networks:
+            intercept = on_grid(target.mean, target.decimals)
+            return [Circuit(rows.encoder.columns, (), (), (), intercept, target.decimals)]
+        return [
+            discretize(
+                trained.network,
+                temperature=trained.temperature,
+                sum_threshold=self.sum_link_threshold,
+                encoder=rows.encoder,
+                values=rows.values,
+                rows=rows.distinct.index,
+                target=target,
+            )
+            for trained in outcome.networks
+        ]
+
+    def _refitted(self, circuits: Sequence[Circuit], rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
+        """Return the mean of the networks with fewer rules and weights solved for."""
         some, values = rows.sample(MAX_ROWS)
         training = Labelled(values, rows.target.standardise(rows.y[some.index]), some.weight)
         held_out: Labelled | npt.NDArray[np.intp] | None = None
@@ -353,7 +372,7 @@ class PaperDLNRegressor(CircuitRegressor):
         elif task.n_validation and len(some.index) == len(rows.distinct.index):
             held_out = validation_rows(len(some.index), task.n_validation, task.seeds[0])
         choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)
-        return choice.refit(circuit, training, held_out, rows.target)
+        return choice.refit(circuits, training, held_out, rows.target)
 
     def _architecture(self) -> Architecture:
         return Architecture(

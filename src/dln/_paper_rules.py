@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions
-from dln.circuit._graph import Graph
+from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.data._target import Target
 from dln.learning._imitate import Imitation
+from dln.learning._inputs import Floats
 from dln.learning._losses import Loss
 from dln.learning._settle import settle
 from dln.learning._subsets import best_subsets
@@ -45,8 +46,8 @@ class Labelled:
     """Columns of some rows, the standardised target there ``(n,)``, and weights."""
 
     values: Sequence[Values]
-    target: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]
+    target: Floats
+    weight: Floats
 
     def first(self, n: int) -> Labelled:
         """Return the first n rows: those of a table are in canonical order, as good as drawn by lot."""
@@ -58,8 +59,8 @@ class NodeValues:
     """The values of nodes on some rows, ``(n_nodes, n)``, what is to be predicted there, and weights."""
 
     fires: npt.NDArray[np.bool_]
-    target: npt.NDArray[np.float64]
-    weight: npt.NDArray[np.float64]
+    target: Floats
+    weight: Floats
 
     @classmethod
     def of(cls, circuit: Circuit, nodes: Sequence[int], rows: Labelled) -> NodeValues:
@@ -76,7 +77,7 @@ class NodeValues:
         """Return some of the rows."""
         return NodeValues(self.fires[:, is_kept], self.target[is_kept], self.weight[is_kept])
 
-    def of_nodes(self, kept: Sequence[int], target: npt.NDArray[np.float64]) -> NodeValues:
+    def of_nodes(self, kept: Sequence[int], target: Floats) -> NodeValues:
         """Return the values of some of the nodes, with another target."""
         return replace(self, fires=self.fires[kept], target=target)
 
@@ -86,7 +87,7 @@ class NodeValues:
         mean = np.average(self.target, weights=self.weight)
         return float(np.average((self.target - mean) ** 2, weights=self.weight))
 
-    def error(self, intercept: float, weights: npt.NDArray[np.float64]) -> float:
+    def error(self, intercept: float, weights: Floats) -> float:
         """Return the mean squared error of a weighted sum of the nodes."""
         return float(np.average((self.target - intercept - weights @ self.fires) ** 2, weights=self.weight))
 
@@ -101,38 +102,41 @@ class RuleChoice:
 
     def refit(
         self,
-        circuit: Circuit,
+        circuits: Sequence[Circuit],
         training: Labelled,
         held_out: Labelled | npt.NDArray[np.intp] | None,
         target: Target,
     ) -> Circuit:
-        """Return the circuit with weights solved for on all training rows, and no more rules than are wanted.
+        """Return the mean of networks with weights solved for on all training rows, and no more rules than are wanted.
 
         Rules are chosen to imitate the predictions of all of them, and so are their cut-offs, gates and weights, where
         predictions are means; for medians and quantiles, which have no least squares, weights are solved for by the
         target. Neurons of every layer may be chosen: beside the last layer's alone, 10 to 20 rules have 0.001 to 0.005
         more of R² (eleven tables). How few do is judged on rows `held_out`: others, or some of those of training.
         """
-        kept = [rule.node for rule in circuit.rules]
-        whole = NodeValues.of(circuit, kept, training)
-        penalty = cross_validated_penalty(whole.fires, whole.target, whole.weight)
-        intercept, weights = self._solved(whole, penalty)
+        circuit, networks = pooled(circuits)
+        values = [NodeValues.of(circuit, rules, training) for rules in networks]
+        penalties = [cross_validated_penalty(rows.fires, rows.target, rows.weight) for rows in values]
+        solved = [self._solved(rows, penalty) for rows, penalty in zip(values, penalties, strict=True)]
+        kept = [node for rules in networks for node in rules]
+        intercept = sum(constant for constant, _ in solved) / len(solved)
+        weights = np.concatenate([of_network for _, of_network in solved]) / len(solved)
         n_rules = len(kept) if self.max_rules is None else min(self.max_rules, len(kept))
         is_mean = self.loss.name == "squared_error"
         if self.rule_tolerance == 0 or not is_mean:
             held_out = None
         if kept and (held_out is not None or n_rules < len(kept)):
-            predictions = intercept + weights @ whole.fires
+            predictions = _mean(solved, values)
             few = training.first(IMITATED_ROWS)
             nodes = range(len(circuit.literals) + len(circuit.gates))
             seen = NodeValues.of(circuit, nodes, few)
             imitation = Imitation(seen.fires, predictions[: len(few.target)], few.weight)
             if isinstance(held_out, Labelled):
                 unseen = NodeValues.of(circuit, nodes, held_out)
-                n_rules = self._fewest(imitation, kept, seen, unseen, n_rules, penalty)
+                n_rules = self._fewest(imitation, networks, penalties, seen, unseen, n_rules)
             elif held_out is not None:
                 aside = np.isin(np.arange(len(few.target)), held_out)
-                n_rules = self._fewest(imitation, kept, seen.at(~aside), seen.at(aside), n_rules, penalty)
+                n_rules = self._fewest(imitation, networks, penalties, seen.at(~aside), seen.at(aside), n_rules)
             if n_rules < len(kept):
                 kept = imitation.rules(n_rules)
                 if is_mean:
@@ -140,8 +144,9 @@ class RuleChoice:
                     circuit = settle(alone, few.values, predictions[: len(few.target)], few.weight)
                     kept = [rule.node for rule in circuit.rules]
                     training = replace(training, target=predictions)
-                    penalty = PENALTY
-                intercept, weights = self._solved(NodeValues.of(circuit, kept, training), penalty)
+                rows = NodeValues.of(circuit, kept, training)
+                penalty = PENALTY if is_mean else cross_validated_penalty(rows.fires, rows.target, rows.weight)
+                intercept, weights = self._solved(rows, penalty)
         return _reweighted(
             circuit,
             kept,
@@ -152,17 +157,17 @@ class RuleChoice:
     def _fewest(
         self,
         imitation: Imitation,
-        rules: Sequence[int],
+        networks: Sequence[Sequence[int]],
+        penalties: Sequence[float],
         training: NodeValues,
         held_out: NodeValues,
         most: int,
-        penalty: float,
     ) -> int:
         """Return how few rules do, judged on rows that neither they nor their weights were learned from."""
-        whole = training.of_nodes(rules, training.target)
-        intercept, weights = self._solved(whole, penalty)
-        predictions = intercept + weights @ whole.fires
-        error = held_out.of_nodes(rules, held_out.target).error(intercept, weights)
+        values, unseen = ([rows.of_nodes(rules, rows.target) for rules in networks] for rows in (training, held_out))
+        solved = [self._solved(rows, penalty) for rows, penalty in zip(values, penalties, strict=True)]
+        predictions = _mean(solved, values)
+        error = float(np.average((held_out.target - _mean(solved, unseen)) ** 2, weights=held_out.weight))
         explained = held_out.variance - error
         if explained <= 0.0:  # by all of them: then a few say as much
             return min(TRIED_SIZES[0], most)
@@ -176,16 +181,64 @@ class RuleChoice:
                 return size
         return most
 
-    def _solved(self, rows: NodeValues, penalty: float) -> tuple[float, npt.NDArray[np.float64]]:
+    def _solved(self, rows: NodeValues, penalty: float) -> tuple[float, Floats]:
         """Return the intercept and the nodes' weights."""
         return solve_weights(
             rows.fires, rows.target, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile
         )
 
 
-def subset_points(
-    circuit: Circuit, values: Sequence[Values], y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]
-) -> list[Point]:
+def _mean(solved: Sequence[tuple[float, Floats]], values: Sequence[NodeValues]) -> Floats:
+    """Return the mean prediction of networks whose rules have these intercepts and weights, ``(n,)``."""
+    total = np.zeros(len(values[0].target))
+    for (intercept, weights), rows in zip(solved, values, strict=True):
+        total += intercept + weights @ rows.fires
+    return total / len(solved)
+
+
+def pooled(circuits: Sequence[Circuit]) -> tuple[Circuit, list[list[int]]]:
+    """Return one circuit that has all nodes of several, and for each of these the nodes that are its rules.
+
+    >>> from dln.circuit._circuit import Above, Column
+    >>> x = (Column("x"),)
+    >>> one = Circuit(x, (Above(0, 1.0),), (), (Rule(0, 5.0),), 0.0, 0)
+    >>> other = Circuit(x, (Above(0, 2.0), Above(0, 1.0)), (), (Rule(0, 3.0), Rule(1, 4.0)), 0.0, 0)
+    >>> circuit, rules = pooled([one, other])
+    >>> circuit.literals, rules
+    ((Above(column=0, cutoff=1.0), Above(column=0, cutoff=2.0)), [[0], [1, 0]])
+    """
+    if len(circuits) == 1:
+        return circuits[0], [[rule.node for rule in circuits[0].rules]]
+    graph = Graph()
+    edges = [graph.add(circuit, range(len(circuit.literals) + len(circuit.gates))) for circuit in circuits]
+    nodes = list(dict.fromkeys(edge >> 1 for added in edges for edge in added if edge > TRUE_EDGE))
+    step = 10.0 ** -circuits[0].decimals
+    circuit = graph.circuit(
+        circuits[0].columns, 0.0, [(graph.as_written(node), step) for node in nodes], decimals=circuits[0].decimals
+    )
+    index_of = dict(zip(nodes, (rule.node for rule in circuit.rules), strict=True))
+    rules = [
+        [index_of[added[rule.node] >> 1] for rule in one.rules if added[rule.node] > TRUE_EDGE]
+        for one, added in zip(circuits, edges, strict=True)
+    ]
+    return circuit, rules
+
+
+def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
+    """Return the circuit that predicts the mean of several."""
+    if len(circuits) == 1:
+        return circuits[0]
+    graph, n = Graph(), len(circuits)
+    rules = [
+        (edge, rule.weight / n)
+        for circuit in circuits
+        for rule, edge in zip(circuit.rules, graph.add(circuit, [rule.node for rule in circuit.rules]), strict=True)
+    ]
+    intercept = sum(circuit.intercept for circuit in circuits) / n
+    return graph.circuit(circuits[0].columns, intercept, rules, decimals=circuits[0].decimals)
+
+
+def subset_points(circuit: Circuit, values: Sequence[Values], y: Floats, weight: Floats) -> list[Point]:
     """Return the best subsets of the rules as points of a frontier, and last the circuit itself."""
     rules = [rule.node for rule in circuit.rules]
     fires = np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(rules), len(y))

@@ -16,6 +16,7 @@ MODELS: Final[dict[str, str]] = {
     "svr": "SVR",
     "mlp": "MLP",
     "dln-paper": "DLN (paper)",
+    "dln-paper-3": "DLN (paper), 3 networks",
     "dln": "DLN (ours)",
     "lightgbm-default": "LightGBM, default",
     "lightgbm": "LightGBM, searched",
@@ -66,7 +67,7 @@ WITHOUT: Final[dict[str, str]] = {
 }
 
 #: Models whose parameters are searched for; the others are fitted as they are made.
-SEARCHED: Final = frozenset({*PAPER, "lightgbm", *ABLATIONS}) - {"linear"}
+SEARCHED: Final = frozenset({*PAPER, "dln-paper-3", "lightgbm", *ABLATIONS}) - {"linear"}
 
 #: Every model by name.
 TITLES: Final[dict[str, str]] = {**MODELS, **ABLATIONS, **SIZED, **DEFAULTS, **WITHOUT}
@@ -115,6 +116,7 @@ ORDER: Final = (
     "lightgbm",
     "dln-paper-default",
     "dln-paper",
+    "dln-paper-3",
     "dln",
     *(name for name in SIZED if name.startswith("dln")),
     *WITHOUT,

@@ -16,7 +16,7 @@ _PAGE: Final = {"max_epochs": 5, "n_generations": 1, "n_grown_rules": 100, "n_te
 
 def settings(model: str) -> dict[str, Any]:
     """Return the parameters of a model that a quick run sets, in the search and in the last fit alike."""
-    if model in {"mlp", "dln-paper", "dln-paper-default", *ABLATIONS}:
+    if model in {"mlp", "dln-paper", "dln-paper-3", "dln-paper-default", *ABLATIONS}:
         return {"max_epochs": 20}
     if model == "ebm":
         return {"outer_bags": 1, "max_rounds": 50}

@@ -38,8 +38,8 @@ class Work:
 
     @property
     def name(self) -> str:
-        """The name of its study."""
-        return f"{self.dataset}-{self.model}-{self.seed}"
+        """The name of its study, which models may share."""
+        return f"{self.dataset}-{find(self.model).searched_as or self.model}-{self.seed}"
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -92,8 +92,10 @@ def run_work(work: Work, studies: Path, limits: Limits, progress: TrialProgress 
                 # Budgets often agree on the best parameters: then the model is the same.
                 found = next((found for params, found in fitted if params == searched.params), None)
                 if found is None:
-                    model = _made(work, {**searched.params, **inner_params(work.model, settings)})
-                    found = _measured(work.model, model, searched.tuned, (X_train, y_train), (X_test, y_test))
+                    last = inner_params(work.model, find(work.model).last)
+                    model = _made(work, {**searched.params, **inner_params(work.model, settings), **last})
+                    told = (*searched.tuned, *last)
+                    found = _measured(work.model, model, told, (X_train, y_train), (X_test, y_test))
                     fitted.append((searched.params, found))
                 results.append(_result(work, trials, searched, found, limits, len(y_train)))
         except FitInterruptedWarning:
@@ -106,7 +108,7 @@ def _made(work: Work, params: Mapping[str, Any]) -> Any:
 
 
 def _measured(
-    name: str, model: Any, tuned: tuple[str, ...], train: tuple[Any, Any], test: tuple[Any, Any]
+    name: str, model: Any, told: tuple[str, ...], train: tuple[Any, Any], test: tuple[Any, Any]
 ) -> dict[str, Any]:
     """Return what a model comes to when it is fitted and tested, as fields of a result."""
     from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
@@ -116,7 +118,7 @@ def _measured(
     seconds = time.perf_counter() - start
     predicted = np.asarray(model.predict(test[0]), dtype=np.float64)
     params = model.get_params(deep=True)
-    chosen = own_params(name, {key: _plain(params[key]) for key in tuned})
+    chosen = own_params(name, {key: _plain(params[key]) for key in told})
     if not np.isfinite(predicted).all():
         message = f"{name} predicted values that are not finite with {chosen}"
         raise ValueError(message)

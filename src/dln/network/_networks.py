@@ -48,6 +48,8 @@ class NetworkTask:
     architecture: Architecture
     plan: Plan
     seeds: tuple[int, ...]
+    same_rows_aside: bool = False
+    """Whether all networks set the same rows aside, those of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,8 @@ def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Wa
     seed = task.seeds[index]
     data, rows, validation = task.data, None, task.validation
     if task.n_validation:
-        split = split_off(data, validation_rows(len(data.target), task.n_validation, seed))
+        drawn_by = task.seeds[0] if task.same_rows_aside else seed
+        split = split_off(data, validation_rows(len(data.target), task.n_validation, drawn_by))
         data, rows, validation = split.data, split.rows, split.validation
     return train(
         network_for(task, cutoffs, seed),

@@ -35,6 +35,7 @@ COLORS: Final[Mapping[str, str]] = {
     "svr": "#aa4499",
     "mlp": "#332288",
     "dln-paper": "#0072b2",
+    "dln-paper-3": "#003f63",
     "dln": "#d55e00",
     "lightgbm": "#e69f00",
     "lightgbm-default": "#f0c04a",
@@ -53,6 +54,7 @@ MARKERS: Final[Mapping[str, str | tuple[int, int, int]]] = {
     "svr": "p",
     "mlp": "h",
     "dln-paper": "P",
+    "dln-paper-3": (6, 1, 0),  # a star of six
     "dln": "*",
     "lightgbm": "X",
     "lightgbm-default": (4, 1, 45),  # a star of four points: the letters that are filled are used up
