@@ -1,8 +1,8 @@
 """What the paper's network loses by keeping few rules: as they were trained, and settled.
 
-    DLN_DATA_HOME=… python benchmarks/few_rules.py [--datasets estate wine] [--splits 160 161] [--sizes 10 20 40]
+    DLN_DATA_HOME=… python benchmarks/few_rules.py [--datasets mpg] [--splits 160] [--sizes 10 20 40] [--networks 3]
 
-Networks with default settings, one for each dataset and split; each number of rules is chosen from the same network.
+Networks with default settings, one (or several) for each dataset and split, from which each number of rules is chosen.
 R² on a quarter of the rows, and operations of one prediction as the paper counts them.
 """
 
@@ -33,7 +33,7 @@ def as_trained(circuit: Circuit, *_: Any) -> Circuit:
     return circuit
 
 
-def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int]) -> Iterator[list[float]]:
+def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int], networks: int) -> Iterator[list[float]]:
     """Return R² and the logarithm of the operations for each size, as trained and settled; last, R² of all rules."""
     X_train, X_test, y_train, y_test = train_test_split(*table, test_size=0.25, random_state=split)
     given: list[tuple[Any, ...]] = []
@@ -44,7 +44,8 @@ def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int]) -> Iterat
         return refit(choice, *arguments)
 
     with mock.patch.object(RuleChoice, "refit", kept_refit):
-        model = PaperDLNRegressor(random_state=split, max_rules=None, rule_tolerance=0).fit(X_train, y_train)
+        model = PaperDLNRegressor(random_state=split, max_rules=None, rule_tolerance=0, n_networks=networks)
+        model.fit(X_train, y_train)
     whole = float(model.score(X_test, y_test))
     for size in sizes:
         found = []
@@ -62,6 +63,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="*", default=datasets.names())
     parser.add_argument("--splits", nargs="*", type=int, default=list(SPLITS))
     parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES))
+    parser.add_argument("--networks", type=int, default=1)
     options = parser.parse_args()
     print(machine(), "\n")
     print("| dataset | all rules |", *(f"{size} rules: R², operations | settled |" for size in options.sizes))
@@ -69,7 +71,8 @@ def main() -> None:
     rows = []
     for name in options.datasets:
         table = datasets.load(name)
-        rows.append(np.mean([list(measured(table, split, options.sizes)) for split in options.splits], axis=0))
+        by_split = [list(measured(table, split, options.sizes, options.networks)) for split in options.splits]
+        rows.append(np.mean(by_split, axis=0))
         print(f"| {name} | {_cells(rows[-1])} |", flush=True)
     print(f"| mean | {_cells(np.mean(rows, axis=0))} |")
 

@@ -52,6 +52,20 @@ def test_paper_dln_is_held_against_the_papers_32_trials():
     assert [row[0].text for row in found.table.rows if row[-1].marked] == ["bike"]
 
 
+def test_operations_stand_beside_the_papers_and_several_networks_have_a_table_of_their_own():
+    """Geometric means of operations are told against the paper's, of one network and of three."""
+    results = [
+        unit(name, model, 0, 128, 0.9, ops=round(share * _paper.table("ops")[name, "dln-paper"].mean))
+        for name in DATASETS
+        for model, share in (("dln-paper", 0.5), ("dln-paper-3", 2.0))
+    ]
+    one, three = (_against.reproduction(results, model) for model in ("dln-paper", "dln-paper-3"))
+    assert any("geometric mean: 14.9K, the paper's 29.8K: ×0.5" in sentence for sentence in one.sentences)
+    assert any("geometric mean: 59.6K, the paper's 29.8K: +100\u202f%" in sentence for sentence in three.sentences)
+    assert [cell.text for cell in three.table.rows[0][:4]] == ["abalone", "1", "82.4K", "41.2K"]
+    assert "Three networks of the paper's" in built(results)
+
+
 def test_paper_dln_without_32_trials_says_that_budgets_differ():
     """Where there are no units at 32 trials, the page says which budget stands there instead."""
     found = _against.reproduction(as_in_the_paper())

@@ -9,10 +9,23 @@ from typing import Final
 from dln_bench._names import DATASETS
 from dln_bench._results import Result
 from dln_bench.report import _paper
-from dln_bench.report._cells import MARK, MINUS, NOTHING, Cell, Record, Table, change, deviation, score, with_spread
+from dln_bench.report._cells import (
+    MARK,
+    MINUS,
+    NOTHING,
+    Cell,
+    Record,
+    Table,
+    change,
+    count,
+    deviation,
+    percent,
+    score,
+    with_spread,
+)
 from dln_bench.report._common import Comparison, compare, title
 from dln_bench.report._statistics import Spread, mean
-from dln_bench.report._tables import own_average
+from dln_bench.report._tables import own_average, paper_average
 
 #: A difference of mean R² up to this is none.
 SAME: Final = 0.01
@@ -42,9 +55,9 @@ class Reproduction:
     sentences: tuple[str, ...]
 
 
-def reproduction(results: Sequence[Result]) -> Reproduction | None:
+def reproduction(results: Sequence[Result], model: str = "dln-paper") -> Reproduction | None:
     """Return the paper's DLN against the paper's numbers: at 128 trials or at 32, whichever has more datasets."""
-    mine = [one for one in results if one.model == "dln-paper" and one.dataset in DATASETS]
+    mine = [one for one in results if one.model == model and one.dataset in DATASETS]
     if not mine:
         return None
     trials = _budget(mine)
@@ -56,11 +69,11 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
     paper_trials = _paper.TABLE_TRIALS if tabled else _paper.ABLATION_TRIALS
     rows, records, ours, beyond = [], [], [], []
     for dataset in comparison.datasets:
-        own = comparison.own("r2", dataset, "dln-paper")
+        own, operations = (comparison.own(metric, dataset, model) for metric in ("r2", "ops"))
         if own is None:
             continue
         paper = stated[dataset]
-        row, record = _compare(dataset, own, paper)
+        row, record = _compare(dataset, own, paper, operations)
         rows.append(row)
         records.append(record)
         ours.append(own.mean)
@@ -76,7 +89,14 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
             f"{' of each other' if within == 'within' else ' apart'}."
         )
     ]
-    sentences += _other_budgets(mine, trials)
+    sentences += _other_budgets(mine, trials, model)
+    average = own_average(comparison, "ops", model)
+    paper_operations = paper_average("ops", "dln-paper", [row[0].text for row in rows])
+    if average is not None and paper_operations is not None:
+        sentences.append(
+            f"Operations, the geometric mean: {count(average.value)}, the paper's {count(paper_operations)}: "
+            f"{percent(average.value, paper_operations)}."
+        )
     far = [row[0].text for row, record in zip(rows, records, strict=True) if _difference(record) < -FAR]
     sentences.append(
         f"More than {FAR:g} below the paper: {', '.join(far)}." if far else f"No dataset is more than {FAR:g} below."
@@ -99,18 +119,20 @@ def reproduction(results: Sequence[Result]) -> Reproduction | None:
     )
     summary = (
         Cell(f"mean of {number}"),
-        Cell(score(our_mean)),
         Cell(NOTHING),
+        Cell(NOTHING if average is None else count(average.value)),
+        Cell(NOTHING if paper_operations is None else count(paper_operations)),
+        Cell(score(our_mean)),
         Cell(score(paper_mean)),
         Cell(change(our_mean - paper_mean)),
     )
     table = Table(
-        f"The paper's DLN, {trials} trials, against the paper's {paper_trials}",
-        ("dataset", "R²", "seeds", "paper", "difference"),
+        f"{title(model)}, {trials} trials, against the paper's DLN, {paper_trials}",
+        ("dataset", "seeds", "operations", "paper's operations", "R²", "paper's R²", "difference"),
         tuple(rows),
         (summary,),
         (f"{MARK}: the difference is larger than the standard deviation over the paper's {_paper.SEEDS} seeds.",),
-        {"dln_against_paper": records},
+        {f"{model.replace('-paper', '').replace('-', '_')}_against_paper": records},
     )
     return Reproduction(table, tuple(sentences))
 
@@ -131,11 +153,11 @@ def _budget(results: Sequence[Result]) -> int:
     return max(stated or trials, key=lambda each: (len({one.dataset for one in results if one.trials == each}), each))
 
 
-def _other_budgets(results: Sequence[Result], trials: int) -> list[str]:
+def _other_budgets(results: Sequence[Result], trials: int, model: str) -> list[str]:
     """Return a sentence per further budget of the paper that all datasets were run with."""
     said = []
-    for (model, budget), paper in _paper.budgets().items():
-        mine = compare(results, budget) if model == "dln-paper" and budget != trials else None
+    for (of_paper, budget), paper in _paper.budgets().items():
+        mine = compare(results, budget) if of_paper == "dln-paper" and budget != trials else None
         average = own_average(mine, "r2", model) if mine is not None and model in mine.models else None
         if average is not None and average.datasets == len(DATASETS):
             ours = average.value
@@ -143,12 +165,17 @@ def _other_budgets(results: Sequence[Result], trials: int) -> list[str]:
     return said
 
 
-def _compare(dataset: str, own: Spread, paper: _paper.Stated) -> tuple[tuple[Cell, ...], Record]:
+def _compare(
+    dataset: str, own: Spread, paper: _paper.Stated, operations: Spread | None
+) -> tuple[tuple[Cell, ...], Record]:
     difference = own.mean - paper.mean
+    paper_operations = _paper.table("ops")[dataset, "dln-paper"].mean
     row = (
         Cell(dataset),
-        Cell(with_spread(own, score(own.mean), "" if own.std is None else deviation(own.std))),
         Cell(str(own.n)),
+        Cell(NOTHING if operations is None else count(operations.mean)),
+        Cell(count(paper_operations)),
+        Cell(with_spread(own, score(own.mean), "" if own.std is None else deviation(own.std))),
         Cell(score(paper.mean) + ("" if paper.std is None else f" ± {deviation(paper.std)}")),
         Cell(change(difference), marked=is_beyond(difference, paper)),
     )
@@ -157,6 +184,8 @@ def _compare(dataset: str, own: Spread, paper: _paper.Stated) -> tuple[tuple[Cel
         "mean_r2": own.mean,
         "std_r2": own.std,
         "seeds": own.n,
+        "operations": None if operations is None else operations.mean,
+        "paper_operations": paper_operations,
         "paper": paper.mean,
         "paper_std": paper.std,
         "difference": difference,

@@ -110,6 +110,7 @@ def build(
     comparison = compare(results, chosen)
     verdict = judge({title(model): values for model, values in comparison.blocks("r2").items()})
     reproduced = _against.reproduction(results)
+    pooled = _against.reproduction(results, "dln-paper-3")
     summary = list(reproduced.sentences[:1]) if reproduced else []
     if comparison.common and len(comparison.compared) > 1:
         summary.append(_leader(comparison))
@@ -123,6 +124,7 @@ def build(
         Section("Operations", (metric_table(comparison, "ops"),)) if comparison.models else None,
         Section("Significance", tuple(_significance(verdict))),
         Section("The paper's DLN", (*reproduced.sentences, reproduced.table)) if reproduced else None,
+        Section("Three networks of the paper's", (*pooled.sentences, pooled.table)) if pooled else None,
         Section("The paper's models", tuple(_models(comparison))),
         Section("Budgets", (*_drawn([lambda: budget_figure(results)]), budget_table(results))),
         Section("Ablations", tuple(_ablation_blocks(results))),
