@@ -97,8 +97,8 @@ class _Settling:
             for node in self._nodes:
                 if node >= self._n_literals:
                     self._settle_gate(node)
-                elif isinstance(self._literals[node], Above):
-                    self._settle_cutoff(node)
+                elif isinstance(literal := self._literals[node], Above):
+                    self._settle_cutoff(node, literal)
             self._solve()
             if before - self._distance <= _WORTH * before:
                 break
@@ -110,10 +110,7 @@ class _Settling:
         self._sum = intercept + self._weights @ rules
         self._distance = float(self._share @ (self._predictions - self._sum) ** 2)
 
-    def _settle_cutoff(self, node: int) -> None:
-        literal = self._literals[node]
-        if not isinstance(literal, Above):
-            return
+    def _settle_cutoff(self, node: int, literal: Above) -> None:
         if literal.column not in self._orders:
             self._orders[literal.column] = _Order.of(self._values[literal.column])
         order = self._orders[literal.column]
@@ -121,8 +118,7 @@ class _Settling:
             return
         zero, one = (distances[order.rows] for distances in self._distances(node))
         # After k rows: those have 0, the others 1.
-        after = np.append(0.0, np.cumsum(zero)) + np.append(np.cumsum(one[::-1])[::-1], 0.0)
-        cost = np.where(order.is_cut, after, np.inf)
+        cost = np.append(0.0, np.cumsum(zero)) + np.append(np.cumsum(one[::-1])[::-1], 0.0)
         others = {
             other.cutoff
             for i in self._nodes
@@ -133,9 +129,9 @@ class _Settling:
         }
         shared = {int(np.searchsorted(order.sizes, cutoff, "right")): cutoff for cutoff in sorted(others)}
         cost[list(shared)] -= _OWN_CUTOFF * self._distance
-        best = int(np.argmin(cost))
+        best = int(np.argmin(np.where(order.is_cut, cost, np.inf)))
         n_below = int(np.count_nonzero(~self._fires[node]))
-        if not cost[best] < cost[n_below] - _ROUNDING:
+        if cost[best] >= cost[n_below] - _ROUNDING:
             return
         self._literals[node] = replace(literal, cutoff=shared[best] if best in shared else order.cutoff(best))
         fires = np.zeros(len(self._sum), dtype=np.bool_)
