@@ -9,7 +9,7 @@ from bench_results import TEN, as_in_the_paper, built, text, unit
 from dln_bench._names import ABLATIONS, DATASETS, MODELS
 from dln_bench.report import _against, _common, _paper, _tables
 from dln_bench.report import _report as reports
-from dln_bench.report._budgets import budget_table
+from dln_bench.report._budgets import budget_figure, budget_table
 from dln_bench.report._cells import Cell
 
 
@@ -121,3 +121,14 @@ def test_datasets_far_below_the_paper_are_named():
         replace(one, trials=128, r2=one.r2 - 0.1 * (one.dataset == "mpg")) for one in as_in_the_paper(("dln-paper",))
     ]
     assert "More than 0.02 below the paper: mpg." in built(results)
+
+
+def test_models_with_fewer_datasets_are_named_and_not_drawn_beside_the_others():
+    """A mean over four easy datasets would stand above all means over fifteen."""
+    whole = [one for trials in (16, 32) for one in as_in_the_paper(("tree",), trials=trials)]
+    part = [unit(name, "svr", 0, trials, 0.99) for name in DATASETS[:4] for trials in (16, 32)]
+    figure = budget_figure([*whole, *part])
+    assert "over 15 datasets" in figure.caption
+    assert figure.caption.endswith("fewer datasets: SVR.")
+    assert "Decision tree" in figure.svg
+    assert "SVR" not in figure.svg

@@ -70,8 +70,12 @@ def budget_table(results: Sequence[Result]) -> Table:
 
 
 def budget_figure(results: Sequence[Result]) -> Figure | None:
-    """Draw mean R² against trials for models with several budgets, on units that have them all; the paper's beside."""
+    """Draw mean R² against trials for models with several budgets, on units that have them all; the paper's beside.
+
+    Means over other datasets are not to be compared: models with fewer datasets than the others are only named.
+    """
     lines: dict[str, dict[int, float]] = {}
+    n_datasets: dict[str, int] = {}
     for model in in_order({one.model for one in results if one.model in MODELS}):
         mine = [one for one in results if one.model == model and one.trials and one.dataset in DATASETS]
         budgets = sorted({one.trials for one in mine})
@@ -82,10 +86,14 @@ def budget_figure(results: Sequence[Result]) -> Figure | None:
         )
         whole = frame.pivot_table(index=["d", "s"], columns="t", values="r2").dropna()
         if len(whole):
-            means = whole.groupby("d").mean().mean()
+            by_dataset = whole.groupby("d").mean()
+            means, n_datasets[model] = by_dataset.mean(), len(by_dataset)
             lines[model] = {int(trials): float(means[trials]) for trials in budgets}
     if not lines:
         return None
+    most = max(n_datasets.values())
+    absent = [short_title(model) for model in lines if n_datasets[model] < most]
+    lines = {model: found for model, found in lines.items() if n_datasets[model] == most}
     stated = _paper.budgets()
     with canvas(7.6, 4.6) as figure:
         ax = figure.subplots()
@@ -110,8 +118,9 @@ def budget_figure(results: Sequence[Result]) -> Figure | None:
         figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
         picture = svg(figure)
     caption = (
-        "Mean R² by the trials of the search, each line over the datasets and seeds that have all of its budgets. "
-        "Dashed: the paper's, over all fifteen datasets."
+        f"Mean R² by the trials of the search over {most} datasets, each line over the seeds that have all of its "
+        "budgets. Dashed: the paper's, over all fifteen datasets."
+        + (f" Not drawn, for they have fewer datasets: {', '.join(absent)}." if absent else "")
     )
     return Figure("budgets", caption, picture)
 
