@@ -129,7 +129,7 @@ class PaperDLNRegressor(CircuitRegressor):
     random_state : int, RandomState or None, default=None
         Seed of all that is random.
     n_jobs : int or None, default=None
-        Threads that predict; None or -1 means one per core.
+        Threads that train several networks and that predict; None or -1 means one per core.
     verbose : int, default=0
         1 shows a progress bar, 2 also tells each better epoch.
     callbacks : list of callables or None, default=None
