@@ -140,8 +140,9 @@ class RuleChoice:
             if n_rules < len(kept):
                 kept = imitation.rules(n_rules)
                 if is_mean:
-                    alone = _of_nodes(circuit, kept, target.spread)
-                    circuit = settle(alone, few.values, predictions[: len(few.target)], few.weight)
+                    alone, imitated = _of_nodes(circuit, kept, target.spread), predictions[: len(few.target)]
+                    settled = settle(alone, few.values, imitated, few.weight, circuit.literals)
+                    circuit = _of_nodes(settled, [rule.node for rule in settled.rules], target.spread)
                     kept = [rule.node for rule in circuit.rules]
                     training = replace(training, target=predictions)
                 rows = NodeValues.of(circuit, kept, training)

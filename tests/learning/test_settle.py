@@ -43,10 +43,10 @@ def distance(circuit: Circuit, columns: list[np.ndarray], predictions: np.ndarra
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rules_come_no_further_from_what_they_imitate(seed: int) -> None:
-    """Cut-offs and gates change, what reads what does not, and the best sum is as near as before or nearer."""
+    """Cut-offs, gates and links change, rules and gates are as many, and the best sum is as near as before or nearer."""
     circuit, columns, predictions, weight = some_circuit(seed)
     settled = settle(circuit, columns, predictions, weight)
-    assert [(gate.a, gate.b) for gate in settled.gates] == [(gate.a, gate.b) for gate in circuit.gates]
+    assert len(settled.gates) == len(circuit.gates)
     assert [type(literal) for literal in settled.literals] == [type(literal) for literal in circuit.literals]
     assert settled.rules == circuit.rules
     before = distance(circuit, columns, predictions, weight)
