@@ -113,7 +113,7 @@ class PaperDLNRegressor(CircuitRegressor):
     max_rules : int or None, default=60
         With ``refit="ridge"``, rules at the most: of the neurons of all layers those are kept whose sum comes nearest
         to the predictions of the whole network. None for no such limit.
-    rule_tolerance : float, default=0.28
+    rule_tolerance : float, default=0.35
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
         validate by no more than this share of it, nor by a tenth of this share of what is explained, and whose
         predictions are near those of all: 0.5 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside it
@@ -219,7 +219,7 @@ class PaperDLNRegressor(CircuitRegressor):
         n_networks: int = 1,
         refit: Literal["ridge"] | None = "ridge",
         max_rules: int | None = 60,
-        rule_tolerance: float = 0.28,
+        rule_tolerance: float = 0.35,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
