@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dln._paper_rules import TRIED_SIZES, Labelled, NodeValues, RuleChoice
+from dln._paper_rules import FEW, TRIED_SIZES, Labelled, NodeValues, RuleChoice
 from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
 from dln.circuit._gates import AND
 from dln.data._target import Target
@@ -96,7 +96,17 @@ def test_few_rows_set_aside_do_not_make_three_rules_of_thirty():
     # Rows on which the rules beyond the third happen to say little: by them alone, three would be enough.
     few = np.abs((whole[1][3:] @ fires[3:]) - (whole[1][3:] @ fires[3:]).mean())
     refitted = choice.refit([circuit], labelled(fires, target), np.argsort(few)[:20], Target(0.0, 1.0, 6))
-    assert len(refitted.rules) > TRIED_SIZES[1]
+    assert len(refitted.rules) >= FEW
+
+
+def test_a_table_that_needs_no_more_has_three_rules():
+    """Where three rules are all that there is to learn, and the others say nothing, three are kept."""
+    rng = np.random.default_rng(0)
+    fires = rng.random((N_RULES, N)) < 0.5
+    target = np.array([1.0, -0.8, 0.6]) @ fires[:3] + 0.1 * rng.standard_normal(N)
+    choice = RuleChoice(Loss("squared_error", 0.5), None, 0.25)
+    refitted = choice.refit([circuit_of_literals()], labelled(fires, target), np.arange(0, N, 4), Target(0.0, 1.0, 6))
+    assert {refitted.literals[rule.node].column for rule in refitted.rules} == {0, 1, 2}
 
 
 def test_rules_are_chosen_on_a_part_of_a_long_table_and_weighed_on_all_of_it(monkeypatch):

@@ -40,6 +40,8 @@ _NEW_LINK: Final = 0.001
 _NEW_LITERAL: Final = 0.002
 #: Distances that differ by less, in shares of the target's variance, are equal but for rounding.
 _ROUNDING: Final = 1e-12
+#: And of sums in single precision, in shares of what is summed.
+_SINGLE_ROUNDING: Final = 1e-6
 
 
 class _Order(NamedTuple):
@@ -90,8 +92,8 @@ def with_literals(circuit: Circuit, literals: Sequence[Literal]) -> Circuit:
     >>> from dln.circuit._circuit import Column, Rule
     >>> circuit = Circuit((Column("x"),), (Above(0, 2.0),), (Gate(12, 0, 0),), (Rule(1, 1.0),), 0.0, 0)
     >>> more = with_literals(circuit, [Above(0, 2.0), Above(0, 5.0)])
-    >>> more.literals, more.gates, more.rules
-    ((Above(column=0, cutoff=2.0), Above(column=0, cutoff=5.0)), (Gate(kind=12, a=0, b=0),), (Rule(node=2, weight=1.0),))
+    >>> more.literals, more.rules
+    ((Above(column=0, cutoff=2.0), Above(column=0, cutoff=5.0)), (Rule(node=2, weight=1.0),))
     """
     together = tuple(dict.fromkeys((*circuit.literals, *literals)))
     n_before, n_more = len(circuit.literals), len(together) - len(circuit.literals)
@@ -191,7 +193,7 @@ class _Settling:
 
         `gains` are what each row brings when the gate is 1 there: the best gate is 1 on the kinds of rows that gain.
         """
-        found, least = None, least + _NEW_LINK * self._distance
+        found, least = None, least + max(_NEW_LINK * self._distance, _SINGLE_ROUNDING * float(np.abs(gains).sum()))
         price = np.full(self._n_literals, _NEW_LITERAL * self._distance)
         price[[node for node in self._nodes if node < self._n_literals]] = 0.0
         for stays in {gate.a, gate.b} if self._n_literals else ():
