@@ -123,42 +123,43 @@ class RuleChoice:
         values = [NodeValues.of(circuit, rules, training) for rules in networks]
         penalties = [cross_validated_penalty(rows.fires, rows.target, rows.weight) for rows in values]
         solved = [self._solved(rows, penalty) for rows, penalty in zip(values, penalties, strict=True)]
-        kept = [node for rules in networks for node in rules]
+        rules = [node for own in networks for node in own]
+        most = len(rules) if self.max_rules is None else min(self.max_rules, len(rules))
+        if self.rule_tolerance == 0 or not self._imitates:
+            held_out = None
+        if rules and (held_out is not None or most < len(rules)):
+            predictions = _mean(solved, values)
+            some = training.first(IMITATED_ROWS)
+            seen = NodeValues.of(circuit, range(len(circuit.literals) + len(circuit.gates)), some)
+            imitation = Imitation(seen.fires, predictions[: len(some.target)], some.weight)
+            if held_out is not None:
+                parts = _parted(circuit, seen, held_out)
+                most = self._fewest(imitation, networks, penalties, *parts, most)
+            if most < len(rules):
+                return self._few(circuit, imitation.rules(most), training, predictions, target)
         intercept = sum(constant for constant, _ in solved) / len(solved)
         weights = np.concatenate([of_network for _, of_network in solved]) / len(solved)
-        n_rules = len(kept) if self.max_rules is None else min(self.max_rules, len(kept))
-        is_mean = self.loss.name == "squared_error"
-        if self.rule_tolerance == 0 or not is_mean:
-            held_out = None
-        if kept and (held_out is not None or n_rules < len(kept)):
-            predictions = _mean(solved, values)
-            few = training.first(IMITATED_ROWS)
-            nodes = range(len(circuit.literals) + len(circuit.gates))
-            seen = NodeValues.of(circuit, nodes, few)
-            imitation = Imitation(seen.fires, predictions[: len(few.target)], few.weight)
-            if isinstance(held_out, Labelled):
-                unseen = NodeValues.of(circuit, nodes, held_out)
-                n_rules = self._fewest(imitation, networks, penalties, seen, unseen, n_rules)
-            elif held_out is not None:
-                aside = np.isin(np.arange(len(few.target)), held_out)
-                n_rules = self._fewest(imitation, networks, penalties, seen.at(~aside), seen.at(aside), n_rules)
-            if n_rules < len(kept):
-                kept = imitation.rules(n_rules)
-                if is_mean:
-                    alone, imitated = _of_nodes(circuit, kept, target.spread), predictions[: len(few.target)]
-                    settled = settle(alone, few.values, imitated, few.weight, circuit.literals)
-                    circuit = _of_nodes(settled, [rule.node for rule in settled.rules], target.spread)
-                    kept = [rule.node for rule in circuit.rules]
-                    training = replace(training, target=predictions)
-                rows = NodeValues.of(circuit, kept, training)
-                penalty = PENALTY if is_mean else cross_validated_penalty(rows.fires, rows.target, rows.weight)
-                intercept, weights = self._solved(rows, penalty)
-        return _reweighted(
-            circuit,
-            kept,
-            target.mean + target.spread * intercept,
-            [target.spread * weight for weight in weights.tolist()],
-        )
+        return _weighed(circuit, rules, intercept, weights, target)
+
+    @property
+    def _imitates(self) -> bool:
+        """Whether predictions are means, which few rules can come near to by least squares."""
+        return self.loss.name == "squared_error"
+
+    def _few(
+        self, circuit: Circuit, kept: Sequence[int], training: Labelled, predictions: Floats, target: Target
+    ) -> Circuit:
+        """Return the circuit of a few nodes, settled, with weights solved for on all training rows."""
+        if self._imitates:
+            some = training.first(IMITATED_ROWS)
+            alone, imitated = _of_nodes(circuit, kept, target.spread), predictions[: len(some.target)]
+            settled = settle(alone, some.values, imitated, some.weight, circuit.literals)
+            circuit = _of_nodes(settled, [rule.node for rule in settled.rules], target.spread)
+            kept = [rule.node for rule in circuit.rules]
+            training = replace(training, target=predictions)
+        rows = NodeValues.of(circuit, kept, training)
+        penalty = PENALTY if self._imitates else cross_validated_penalty(rows.fires, rows.target, rows.weight)
+        return _weighed(circuit, kept, *self._solved(rows, penalty), target)
 
     def _fewest(
         self,
@@ -193,6 +194,16 @@ class RuleChoice:
         return solve_weights(
             rows.fires, rows.target, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile
         )
+
+
+def _parted(
+    circuit: Circuit, seen: NodeValues, held_out: Labelled | npt.NDArray[np.intp]
+) -> tuple[NodeValues, NodeValues]:
+    """Return the values on rows to learn from and on rows to judge by: others, or some of those that are seen."""
+    if isinstance(held_out, Labelled):
+        return seen, NodeValues.of(circuit, range(len(seen.fires)), held_out)
+    is_aside = np.isin(np.arange(len(seen.target)), held_out)
+    return seen.at(~is_aside), seen.at(is_aside)
 
 
 def _mean(solved: Sequence[tuple[float, Floats]], values: Sequence[NodeValues]) -> Floats:
@@ -265,6 +276,13 @@ def _of_nodes(circuit: Circuit, nodes: Sequence[int], weight: float) -> Circuit:
     graph = Graph()
     rules = [(edge, weight) for edge in graph.add(circuit, nodes)]
     return graph.circuit(circuit.columns, 0.0, rules, decimals=circuit.decimals)
+
+
+def _weighed(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Floats, target: Target) -> Circuit:
+    """Return the circuit with some of its nodes as rules, and weights for them that are of the standardised target."""
+    return _reweighted(
+        circuit, nodes, target.mean + target.spread * intercept, [target.spread * weight for weight in weights.tolist()]
+    )
 
 
 def _reweighted(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Sequence[float]) -> Circuit:
