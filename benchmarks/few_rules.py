@@ -1,4 +1,4 @@
-"""What the paper's network loses by keeping few rules: as they were trained, and settled.
+"""What the paper's network loses by keeping few rules: as they were trained, and settled, without links and with them.
 
     DLN_DATA_HOME=… python benchmarks/few_rules.py [--datasets mpg] [--splits 160] [--sizes 10 20 40] [--networks 3]
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -21,6 +22,7 @@ from sklearn.model_selection import train_test_split
 from dln import PaperDLNRegressor, _paper_rules, operations
 from dln._paper_rules import RuleChoice
 from dln.circuit._circuit import Circuit
+from dln.learning import _settle
 from dln.learning._losses import Loss
 
 #: For splits that no reported result uses.
@@ -33,8 +35,16 @@ def as_trained(circuit: Circuit, *_: Any) -> Circuit:
     return circuit
 
 
+#: What is done to the rules that are kept.
+VARIANTS: dict[str, AbstractContextManager[Any]] = {
+    "as trained": mock.patch.object(_paper_rules, "settle", as_trained),
+    "cut-offs, gates": mock.patch.object(_settle._Settling, "_best_link", return_value=None),  # noqa: SLF001
+    "and links": nullcontext(),
+}
+
+
 def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int], networks: int) -> Iterator[list[float]]:
-    """Return R² and the logarithm of the operations for each size, as trained and settled; last, R² of all rules."""
+    """Return R² and the logarithm of the operations for each size and variant; last, R² of all rules."""
     X_train, X_test, y_train, y_test = train_test_split(*table, test_size=0.25, random_state=split)
     given: list[tuple[Any, ...]] = []
     refit = RuleChoice.refit
@@ -49,12 +59,12 @@ def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int], networks:
     whole = float(model.score(X_test, y_test))
     for size in sizes:
         found = []
-        for settle in (as_trained, _paper_rules.settle):
-            with mock.patch.object(_paper_rules, "settle", settle):
+        for variant in VARIANTS.values():
+            with variant:
                 model.circuit_ = RuleChoice(Loss("squared_error", 0.5), size, 0.0).refit(*given[0]).simplify()
             found += [float(model.score(X_test, y_test)), float(np.log(operations(model.circuit_, "paper").total))]
         yield found
-    yield [whole] * 4
+    yield [whole] * 2 * len(VARIANTS)
 
 
 def main() -> None:
@@ -66,8 +76,9 @@ def main() -> None:
     parser.add_argument("--networks", type=int, default=1)
     options = parser.parse_args()
     print(machine(), "\n")
-    print("| dataset | all rules |", *(f"{size} rules: R², operations | settled |" for size in options.sizes))
-    print("| --- | ---: |", *("---: | ---: |" for _ in options.sizes))
+    columns = [f"{size} rules {name} |" for size in options.sizes for name in VARIANTS]
+    print("| dataset | all rules |", *columns)
+    print("| --- | ---: |", *("---: |" for _ in columns))
     rows = []
     for name in options.datasets:
         table = datasets.load(name)
@@ -80,8 +91,8 @@ def main() -> None:
 def _cells(of_sizes: Any) -> str:
     *sizes, whole = of_sizes
     cells = [f"{whole[0]:.3f}"]
-    for trained, trained_cost, settled, settled_cost in sizes:
-        cells += [f"{trained:.4f}, {np.exp(trained_cost):,.0f}", f"{settled:.4f}, {np.exp(settled_cost):,.0f}"]
+    for found in sizes:
+        cells += [f"{r2:.4f}, {np.exp(cost):,.0f}" for r2, cost in zip(found[::2], found[1::2], strict=True)]
     return " | ".join(cells)
 
 
