@@ -196,7 +196,7 @@ class _Settling:
         found, least = None, least + max(_NEW_LINK * self._distance, _SINGLE_ROUNDING * float(np.abs(gains).sum()))
         price = np.full(self._n_literals, _NEW_LITERAL * self._distance)
         price[[node for node in self._nodes if node < self._n_literals]] = 0.0
-        for stays in {gate.a, gate.b} if self._n_literals else ():
+        for stays in sorted({gate.a, gate.b}):
             on = gains * self._fires[stays]
             both = (self._literal_fires @ on.astype(np.float32)).astype(np.float64)
             alone = (self._literal_fires @ (gains - on).astype(np.float32)).astype(np.float64)
