@@ -192,18 +192,21 @@ def label(
 ) -> None:
     """Write names beside their points, so that they cover neither points nor each other."""
     from adjustText import adjust_text
+    from matplotlib.patheffects import withStroke
 
     figure.canvas.draw()  # settles the axes, whose place decides what is free
     figure.set_layout_engine("none")
-    texts = [ax.text(x, y, name, fontsize=9.5) for name, (x, y) in points.items()]
+    texts = [ax.text(x, y, name, fontsize=9.5, zorder=3.5) for name, (x, y) in points.items()]
+    for text in texts:
+        text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])  # lines may pass below a name
     xs, ys = zip(*(*points.values(), *others), strict=True)
     adjust_text(
         texts,
         xs,
         ys,
         ax=ax,
-        expand=(1.15, 1.4),
-        force_text=(0.3, 0.5),
+        expand=(1.2, 1.8),
+        force_text=(0.4, 0.8),
         iter_lim=400,  # not seconds: the picture must not depend on the machine
         arrowprops={"arrowstyle": "-", "color": _PAPER_LINE, "linewidth": 0.6},
     )

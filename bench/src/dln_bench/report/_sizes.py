@@ -81,7 +81,7 @@ def size_figure(found: Sequence[Size]) -> Figure:
     with canvas(9.0, 5.8) as figure:
         ax = figure.subplots()
         ax.set_xscale("log")
-        right = 3 * max(x for x, _ in points.values())
+        right = 5 * max(x for x, _ in points.values())
         for prefix, of in FAMILIES.items():
             family = sorted(point for model, point in points.items() if _family(model) == prefix)
             if len(family) > 1:
@@ -89,7 +89,7 @@ def size_figure(found: Sequence[Size]) -> Figure:
         for model, (x, y) in points.items():
             _point(ax, model, x, y)
         if others:
-            ax.axvline(right / 1.7, color="#cccccc", linewidth=0.8, linestyle=":")
+            ax.axvline(right / 2, color="#cccccc", linewidth=0.8, linestyle=":")
             for one in others:
                 _point(ax, one.model, right, one.r2)
             ax.set_xlim(right=20 * right)  # room for their names
@@ -100,7 +100,8 @@ def size_figure(found: Sequence[Size]) -> Figure:
         ax.margins(x=0.1, y=0.1)
         named = {short_title(model): point for model, point in points.items() if model in MODELS}
         _list(ax, others, right)
-        label(figure, ax, named, [point for model, point in points.items() if model not in MODELS])
+        unnamed = [point for model, point in points.items() if model not in MODELS]
+        label(figure, ax, named, [*unnamed, *((right, one.r2) for one in others)])
         picture = svg(figure)
     caption = (
         f"Mean R² against conditions, the comparisons that a model prints or makes, over {found[0].datasets} datasets "
