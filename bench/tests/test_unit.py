@@ -37,6 +37,7 @@ def test_models_that_share_a_search_differ_in_the_last_fit(tmp_path):
     assert [path.name for path in (tmp_path / "out" / "studies").glob("*.log")] == ["mpg-dln-paper-0.log"]
     assert one.cv_mse == three.cv_mse
     assert three.params == {**one.params, "n_networks": 3, "rule_tolerance": 0.4}
+    assert one.params["rule_tolerance"] == LAST["rule_tolerance"]
     assert one.r2 != three.r2
 
 

@@ -36,7 +36,7 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
 
 #: What the paper's model has in its last fit. Cross-validation prefers parameters that keep more rules, by luck or not:
 #: the best of 128 trials cost a twentieth more than the untuned model. So the last fit is held to the paper's operations.
-LAST: Final[dict[str, Any]] = {"rule_tolerance": 0.4}
+LAST: Final[dict[str, Any]] = {"rule_tolerance": 0.42}
 
 #: What our model is changed in, for other sizes and to see what each idea brings.
 OURS: Final[dict[str, dict[str, Any]]] = {
@@ -190,7 +190,7 @@ _MODELS: Final[dict[str, Model]] = {
     "dln-paper": Model(_make_paper, paper_space, "", last=LAST),
     # Not searched for on its own, which would take three times as long: settings that are good for one network are
     # good for three.
-    "dln-paper-3": Model(_make_paper, paper_space, "", "dln-paper", {"n_networks": 3, **LAST}),
+    "dln-paper-3": Model(_make_paper, paper_space, "", "dln-paper", {"n_networks": 3, "rule_tolerance": 0.4}),
     "dln-paper-default": Model(_make_paper, inner=""),
     "lightgbm": Model(_make_lightgbm, _inside(_spaces.lightgbm, "model__")),
     "lightgbm-default": Model(_make_lightgbm),
