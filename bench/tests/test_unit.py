@@ -10,6 +10,7 @@ from bench_runs import small, told
 from dln import FitInterruptedWarning
 from dln_bench._results import RESULTS, read_results
 from dln_bench._unit import Limits
+from dln_bench.models._models import LAST
 
 pytestmark = pytest.mark.usefixtures("made")
 
