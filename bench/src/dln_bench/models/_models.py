@@ -36,8 +36,8 @@ CHANGES: Final[dict[str, dict[str, Any]]] = {
 
 #: What the paper's model has in its last fit. Cross-validation prefers parameters that keep more rules, by luck or not:
 #: the best of 128 trials cost a twentieth more than the untuned model. So the last fit is held to the paper's
-#: operations.
-LAST: Final[dict[str, Any]] = {"rule_tolerance": 0.42}
+#: operations. The fiftieth to sixtieth rule bring least for what they cost.
+LAST: Final[dict[str, Any]] = {"rule_tolerance": 0.42, "max_rules": 50}
 
 #: What our model is changed in, for other sizes and to see what each idea brings.
 OURS: Final[dict[str, dict[str, Any]]] = {
