@@ -205,7 +205,7 @@ def label(
         xs,
         ys,
         ax=ax,
-        expand=(1.2, 1.8),
+        expand=(1.2, 1.6),
         force_text=(0.4, 0.8),
         iter_lim=400,  # not seconds: the picture must not depend on the machine
         arrowprops={"arrowstyle": "-", "color": _PAPER_LINE, "linewidth": 0.6},
