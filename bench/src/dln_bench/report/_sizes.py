@@ -81,7 +81,7 @@ def size_figure(found: Sequence[Size]) -> Figure:
     with canvas(9.0, 5.8) as figure:
         ax = figure.subplots()
         ax.set_xscale("log")
-        right = 5 * max(x for x, _ in points.values())
+        right = 12 * max(x for x, _ in points.values())
         for prefix, of in FAMILIES.items():
             family = sorted(point for model, point in points.items() if _family(model) == prefix)
             if len(family) > 1:
@@ -89,7 +89,7 @@ def size_figure(found: Sequence[Size]) -> Figure:
         for model, (x, y) in points.items():
             _point(ax, model, x, y)
         if others:
-            ax.axvline(right / 2, color="#cccccc", linewidth=0.8, linestyle=":")
+            ax.axvline(right / 3, color="#cccccc", linewidth=0.8, linestyle=":")
             for one in others:
                 _point(ax, one.model, right, one.r2)
             ax.set_xlim(right=20 * right)  # room for their names
