@@ -116,8 +116,8 @@ class PaperDLNRegressor(CircuitRegressor):
     rule_tolerance : float, default=0.35
         With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
         validate by no more than this share of it, nor by a tenth of this share of what is explained, and whose
-        predictions are near those of all: 0.5 gives smaller models, 0 keeps `max_rules`. Where no rows are set aside it
-        has no effect.
+        predictions are near those of all, fewer than seven nearer still: 0.5 gives smaller models, 0 keeps `max_rules`.
+        Where no rows are set aside it has no effect.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
