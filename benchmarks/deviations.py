@@ -20,7 +20,7 @@ import numpy.typing as npt
 from measure import machine
 from sklearn.model_selection import train_test_split
 
-from dln import PaperDLNRegressor
+from dln import DLNRegressor
 from dln.network import _loop, _network
 
 DATASETS = ("parkinsons", "housing", "electrical", "airfoil", "insurance", "mpg")
@@ -63,7 +63,7 @@ def score(table: tuple[Any, Any], split: int, **changes: Any) -> float:
     """Return R² of a short training."""
     X_train, X_test, y_train, y_test = train_test_split(*table, test_size=0.25, random_state=split)
     epochs = max(1, STEPS * BATCH // len(y_train))
-    model = PaperDLNRegressor(
+    model = DLNRegressor(
         hidden_layer_sizes=(100, 100, 100, 100),
         max_epochs=min(200, epochs),
         max_rules=None,

@@ -30,7 +30,7 @@ from lightgbm import LGBMRegressor
 from measure import machine
 from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln._saving import training_facts
 from dln.circuit._circuit import Above, Circuit, Column
 from dln.circuit._graph import Graph
@@ -82,9 +82,9 @@ def circuit_of_a_hundred_conditions(seed: int = 0) -> Circuit:
     return graph.circuit(tuple(Column(f"x{j}") for j in range(N_COLUMNS)), 14.4, rules, decimals=3)
 
 
-def model_of(circuit: Circuit) -> DLNRegressor:
+def model_of(circuit: Circuit) -> RuleRegressor:
     """Return a model of a circuit, as if it had been fitted."""
-    model = DLNRegressor()
+    model = RuleRegressor()
     model.circuit_, model.target_name_ = circuit, "y"
     model.n_features_in_ = len(circuit.columns)
     model.feature_names_in_ = np.array([column.name for column in circuit.columns], dtype=object)
@@ -154,7 +154,7 @@ print(best)
 """
 
 
-def compare_programs(model: DLNRegressor, other: LGBMRegressor, X: np.ndarray, folder: Path) -> None:
+def compare_programs(model: RuleRegressor, other: LGBMRegressor, X: np.ndarray, folder: Path) -> None:
     """Print sizes and times of the exported programs, and how many rows differ."""
     circuit = model.circuit_
     names = [column.name for column in circuit.columns]
@@ -194,7 +194,7 @@ def compare_programs(model: DLNRegressor, other: LGBMRegressor, X: np.ndarray, f
     print("bytes: " + ", ".join(f"{name} {size:,}" for name, size in sizes.items()))
 
 
-def measure_cortex_m0(model: DLNRegressor, folder: Path) -> None:
+def measure_cortex_m0(model: RuleRegressor, folder: Path) -> None:
     """Print what the variant without floating point takes on a Cortex-M0."""
     if shutil.which("arm-none-eabi-gcc") is None:
         print("\nCortex-M0: not measured, that needs arm-none-eabi-gcc")
@@ -206,7 +206,7 @@ def measure_cortex_m0(model: DLNRegressor, folder: Path) -> None:
     print(f"\nCortex-M0, whole numbers, -Os: {took}  (asked: under 8,192)")
 
 
-def measure_verilog(model: DLNRegressor) -> None:
+def measure_verilog(model: RuleRegressor) -> None:
     """Print cells and depth after synthesis beside the paper's count of operations."""
     paper, select = circuit_cost(model.circuit_, "paper"), circuit_cost(model.circuit_, "select")
     print(f"\nthe circuit's operations in the paper's count: {int(paper)} (select: {int(select)})")
@@ -220,7 +220,7 @@ def measure_verilog(model: DLNRegressor) -> None:
     print("are chosen and not multiplied, and sums are of whole numbers, which need no exponents to be aligned.")
 
 
-def compare_sql(model: DLNRegressor, folder: Path, n_rows: int) -> None:
+def compare_sql(model: RuleRegressor, folder: Path, n_rows: int) -> None:
     """Print how long DuckDB and `dln predict` take for the same Parquet file."""
     import duckdb
 

@@ -19,11 +19,11 @@ import numpy as np
 from measure import machine
 from sklearn.model_selection import train_test_split
 
-from dln import PaperDLNRegressor, _paper_rules, operations
+from dln import DLNRegressor, _paper_rules, operations
 from dln._paper_rules import RuleChoice
 from dln.circuit._circuit import Circuit
-from dln.learning import _settle
-from dln.learning._losses import Loss
+from dln.rules import _settle
+from dln.solve._losses import Loss
 
 #: For splits that no reported result uses.
 SPLITS = (160, 161)
@@ -54,7 +54,7 @@ def measured(table: tuple[Any, Any], split: int, sizes: Sequence[int], networks:
         return refit(choice, *arguments)
 
     with mock.patch.object(RuleChoice, "refit", kept_refit):
-        model = PaperDLNRegressor(random_state=split, max_rules=None, rule_tolerance=0, n_networks=networks)
+        model = DLNRegressor(random_state=split, max_rules=None, rule_tolerance=0, n_networks=networks)
         model.fit(X_train, y_train)
     whole = float(model.score(X_test, y_test))
     for size in sizes:

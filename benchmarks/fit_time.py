@@ -24,7 +24,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 CORES = 2
 
@@ -39,7 +39,7 @@ def in_numbers(model: Any, *, scaled: bool) -> Pipeline:
 
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "dln": lambda: DLNRegressor(random_state=0, n_jobs=CORES),
+    "dln": lambda: RuleRegressor(random_state=0, n_jobs=CORES),
     "EBM": lambda: ExplainableBoostingRegressor(random_state=0, n_jobs=CORES),
     "LightGBM": lambda: LGBMRegressor(random_state=0, n_jobs=CORES, verbose=-1),
     "random forest": lambda: in_numbers(RandomForestRegressor(random_state=0, n_jobs=CORES), scaled=False),
@@ -59,7 +59,7 @@ def main() -> None:
     print("| dataset | rows | " + " | ".join(models) + " |")
     print("| --- | ---: |" + " ---: |" * len(models))
     warm_up = datasets.load("estate")
-    DLNRegressor(random_state=0).fit(*warm_up)
+    RuleRegressor(random_state=0).fit(*warm_up)
     slower: list[str] = []
     worse: list[str] = []
     for name in chosen:

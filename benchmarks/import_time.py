@@ -13,7 +13,7 @@ from measure import machine
 
 REPEATS = 9
 CODE = "import time; start = time.thread_time(); {}; print(time.thread_time() - start)"
-IMPORTS = ("import sklearn.ensemble", "import dln", "from dln import DLNRegressor")
+IMPORTS = ("import sklearn.ensemble", "import dln", "from dln import RuleRegressor")
 
 
 def seconds(statement: str) -> float:

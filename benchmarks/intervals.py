@@ -18,7 +18,7 @@ from lightgbm import LGBMRegressor
 from measure import machine
 from sklearn.model_selection import train_test_split
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 COVERAGE = 0.9
 
@@ -32,10 +32,10 @@ def ours(X: Any, y: Any, X_test: Any, y_test: Any, seed: int, max_epochs: int | 
     """Return the coverage on the test rows and the mean width in spreads of the target."""
     settings: dict[str, Any] = {"random_state": seed} | ({} if max_epochs is None else {"max_epochs": max_epochs})
     settings |= {} if max_epochs is None else {"n_grown_rules": 40, "n_teachers": 0, "n_generations": 1}
-    model = DLNRegressor(**settings).fit(X, y)
+    model = RuleRegressor(**settings).fit(X, y)
     if not hasattr(model, "intervals_"):
         X, X_aside, y, y_aside = train_test_split(X, y, test_size=0.25, random_state=seed)
-        model = DLNRegressor(**settings).fit(X, y).calibrate(X_aside, y_aside)
+        model = RuleRegressor(**settings).fit(X, y).calibrate(X_aside, y_aside)
     low, high = model.predict_interval(X_test, COVERAGE).T
     return covered(low, high, y_test), float(np.mean(high - low) / np.std(y_test))
 

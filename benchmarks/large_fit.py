@@ -96,9 +96,9 @@ def make_table(folder: Path, n_rows: int, n_columns: int, source: str) -> None:
 
 def fit(options: argparse.Namespace) -> dict[str, float]:
     """Fit on the table in the folder; return seconds and bytes."""
-    from dln import DLNRegressor
+    from dln import RuleRegressor
 
-    DLNRegressor(max_epochs=1, n_grown_rules=5).fit(np.arange(300.0).reshape(100, 3), np.arange(100.0))  # compiled now
+    RuleRegressor(max_epochs=1, n_grown_rules=5).fit(np.arange(300.0).reshape(100, 3), np.arange(100.0))  # compiled now
     X: Any
     if options.source == "parquet":
         import polars as pl
@@ -108,7 +108,7 @@ def fit(options: argparse.Namespace) -> dict[str, float]:
         X = np.load(options.folder / "X.npy", mmap_mode="r")
     y = np.load(options.folder / "y.npy", mmap_mode="r")
     ends: list[float] = []
-    model = DLNRegressor(
+    model = RuleRegressor(
         max_epochs=options.epochs,
         random_state=0,
         callbacks=[lambda _: ends.append(time.thread_time())],

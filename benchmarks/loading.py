@@ -28,7 +28,7 @@ def hundred_rules(path: Path) -> None:
     losses = [1.0 / (3.7 + epoch) for epoch in range(N_EPOCHS)]
     names = ("training_loss", "validation_loss", "learning_rate", "temperature")
     history = dict.fromkeys(names, losses) | {"epoch": list(range(N_EPOCHS))}
-    parameters = {**dln.DLNRegressor(random_state=0).get_params()}
+    parameters = {**dln.RuleRegressor(random_state=0).get_params()}
     for name in ("callbacks", "checkpoint", "n_jobs", "verbose"):
         del parameters[name]
     circuit = layered_circuit(0, n_rules=100, layers=(200, 200, 100))

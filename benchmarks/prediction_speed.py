@@ -23,7 +23,7 @@ from measure import machine, read_bandwidth, seconds
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule, on_grid
 
 N_COLUMNS = 20
@@ -81,9 +81,9 @@ def models(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[Any, int], np.nd
     return found | {"EBM": lambda rows, _: ebm.predict(rows)}
 
 
-def with_circuit(circuit: Circuit) -> DLNRegressor:
+def with_circuit(circuit: Circuit) -> RuleRegressor:
     """Return an estimator whose model is this circuit; its columns have no names but x0, x1 and so on."""
-    model = DLNRegressor()
+    model = RuleRegressor()
     model.circuit_, model.n_features_in_ = circuit, len(circuit.columns)
     return model
 
@@ -95,7 +95,7 @@ def text_row() -> None:
     for j in range(3, 6):
         frame[f"x{j}"] = rng.choice(["a", "b", "c"], 400)
     y = frame["x0"] + (frame["x3"] == "a") + 2 * (frame["x4"] == "b") + 3 * (frame["x5"] == "c")
-    ours = DLNRegressor(max_epochs=5, n_grown_rules=20, n_teachers=0, random_state=0, n_jobs=1).fit(frame, y)
+    ours = RuleRegressor(max_epochs=5, n_grown_rules=20, n_teachers=0, random_state=0, n_jobs=1).fit(frame, y)
     coded = frame.astype({f"x{j}": "category" for j in range(3, 6)})
     theirs = LGBMRegressor(verbose=-1, n_jobs=1).fit(coded, y)
     mine = seconds(lambda: ours.predict(frame.iloc[:1]))

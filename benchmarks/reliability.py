@@ -44,10 +44,10 @@ def table(n_rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
 def regressor(name: str, n_threads: int, size: int = 1) -> Any:
     """Return an estimator with a seed; `size` makes its fit longer. Ours and EBM are smaller than by default."""
     if name == "dln":
-        from dln import DLNRegressor
+        from dln import RuleRegressor
 
         settings = {"max_epochs": 20 * size, "n_networks": 2, "n_grown_rules": 40, "n_teachers": 0, "n_generations": 1}
-        return DLNRegressor(**settings, random_state=0, n_jobs=n_threads)
+        return RuleRegressor(**settings, random_state=0, n_jobs=n_threads)
     if name == "lightgbm":
         from lightgbm import LGBMRegressor
 
@@ -123,18 +123,18 @@ def resume(name: str, folder: Path) -> str:
     """Stop a fit, go on from what was kept, and compare with a fit that was not stopped."""
     X, y = table(600)
     if name == "dln":
-        from dln import DLNRegressor
+        from dln import RuleRegressor
 
         settings = {"random_state": 0, "n_jobs": 1, "max_epochs": 20, "n_grown_rules": 20, "n_generations": 1}
-        whole = DLNRegressor(**settings).fit(X, y)
+        whole = RuleRegressor(**settings).fit(X, y)
         script = (
-            "from dln import DLNRegressor; import os, signal\n"
+            "from dln import RuleRegressor; import os, signal\n"
             "stop = lambda epoch: os.kill(os.getpid(), signal.SIGTERM) if epoch.epoch == 9 else None\n"
-            f"DLNRegressor(**{settings}, checkpoint={str(folder / 'c')!r}, callbacks=[stop]).fit(X[:600], y[:600])"
+            f"RuleRegressor(**{settings}, checkpoint={str(folder / 'c')!r}, callbacks=[stop]).fit(X[:600], y[:600])"
         )
         process = child(name, script.replace("X[:600], y[:600]", "*table(600)"))
         process.communicate()
-        resumed = DLNRegressor(**settings, checkpoint=folder / "c").fit(X, y)
+        resumed = RuleRegressor(**settings, checkpoint=folder / "c").fit(X, y)
     elif name == "lightgbm":
         whole = regressor(name, 1).fit(X, y)
         half = regressor(name, 1).set_params(n_estimators=50).fit(X, y)

@@ -24,7 +24,7 @@ from sklearn.datasets import make_friedman1
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from circuits import layered_circuit
-from dln import PaperDLNRegressor
+from dln import DLNRegressor
 from dln.circuit._circuit import Circuit
 from dln.circuit._operations import circuit_cost
 from dln.circuit._words import node_sizes
@@ -39,9 +39,9 @@ def trained(n_rules: int, layers: list[int]) -> Circuit:
     X, y = make_friedman1(n_samples=2000, n_features=10, noise=1.0, random_state=0)
     caught: list[Circuit] = []
     sizes = (*layers[:-1], n_rules)
-    import dln._paper as paper
+    import dln._dln as paper
 
-    model = PaperDLNRegressor(hidden_layer_sizes=sizes, max_epochs=15, n_jobs=1, random_state=0)
+    model = DLNRegressor(hidden_layer_sizes=sizes, max_epochs=15, n_jobs=1, random_state=0)
     original = paper.discretize  # the circuit before simplification has no public name
     paper.discretize = lambda *args, **more: caught.append(original(*args, **more)) or caught[-1]
     try:

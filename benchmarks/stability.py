@@ -16,7 +16,7 @@ import datasets
 import numpy as np
 import pandas as pd
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -60,7 +60,7 @@ def main() -> None:
         found, sizes = [], []
         for seed in range(arguments.samples):
             rows = np.random.default_rng(seed).integers(len(y), size=len(y))
-            model = DLNRegressor(max_conditions=arguments.max_conditions, random_state=seed)
+            model = RuleRegressor(max_conditions=arguments.max_conditions, random_state=seed)
             model.fit(X.iloc[rows].reset_index(drop=True), y.iloc[rows].reset_index(drop=True))
             found.append({coarse(row.rule, deciles) for row in model.rules_})
             sizes.append((model.rules_.n_conditions, len(model.rules_), sum(model.support_)))

@@ -18,11 +18,11 @@ import numpy as np
 from measure import machine
 from sklearn.model_selection import train_test_split
 
-from dln import DLNRegressor
-from dln.learning import _search
-from dln.learning._polish import extend
-from dln.learning._rule_set import RuleSet
-from dln.learning._task import Budget
+from dln import RuleRegressor
+from dln.rules import _search
+from dln.rules._polish import extend
+from dln.rules._rule_set import RuleSet
+from dln.solve._select import Budget
 
 
 def extended(
@@ -37,7 +37,7 @@ def extended(
 def score(table: tuple[Any, Any], split: int) -> float:
     """Return R² of a default model on a quarter of the rows."""
     X_train, X_test, y_train, y_test = train_test_split(*table, test_size=0.25, random_state=split)
-    return float(DLNRegressor(random_state=split).fit(X_train, y_train).score(X_test, y_test))
+    return float(RuleRegressor(random_state=split).fit(X_train, y_train).score(X_test, y_test))
 
 
 def main() -> None:

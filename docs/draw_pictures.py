@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sklearn.model_selection import train_test_split
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -26,7 +26,7 @@ def main() -> None:
     for name, n_conditions in CONDITIONS.items():
         X, y = load(name)
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
-        model = DLNRegressor(max_conditions=n_conditions, random_state=0).fit(X_train, y_train)
+        model = RuleRegressor(max_conditions=n_conditions, random_state=0).fit(X_train, y_train)
         model.plot().save(HERE / "pictures" / f"{name}.svg")
         model.plot().save(HERE / "pictures" / f"{name}.png")
         size = f"{model.rules_.n_conditions} conditions in {len(model.rules_)} rules"

@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from sklearn.model_selection import train_test_split
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -37,7 +37,7 @@ def main() -> None:
 def make(name: str, folder: Path) -> Path:
     """Return the page of a default model, measured on rows that it has not seen."""
     X_train, X_test, y_train, y_test = train_test_split(*load(name), test_size=0.25, random_state=0)
-    model = DLNRegressor(random_state=0).fit(X_train, y_train)
+    model = RuleRegressor(random_state=0).fit(X_train, y_train)
     return model.report(folder / f"{name}.html", X_test, y_test, include_rows=True)
 
 

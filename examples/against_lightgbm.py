@@ -9,9 +9,9 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
-models = {"dln": DLNRegressor(random_state=0), "linear regression": LinearRegression()}
+models = {"dln": RuleRegressor(random_state=0), "linear regression": LinearRegression()}
 try:
     from lightgbm import LGBMRegressor
 

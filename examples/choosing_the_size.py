@@ -11,14 +11,14 @@ from sklearn.datasets import make_friedman1
 from sklearn.model_selection import train_test_split
 
 import dln
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 X, y = make_friedman1(1200, noise=1.0, random_state=0)
 X = pl.DataFrame(X, schema=[f"x{i}" for i in range(1, 11)])
 
 # Rows to learn from, and rows that decide nothing and tell the truth.
 X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-model = DLNRegressor(random_state=0).fit(X_fit, y_fit)
+model = RuleRegressor(random_state=0).fit(X_fit, y_fit)
 
 # Each size was validated on folds of the rows to learn from: no rows of our own are needed to choose by.
 print("conditions  rules  validated R²  test R²  operations")

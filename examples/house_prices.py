@@ -6,7 +6,7 @@ Run it: python examples/house_prices.py
 import numpy as np
 import polars as pl
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 # Four hundred sales. Nobody has to tell the model which columns are numbers and which are words.
 rng = np.random.default_rng(0)
@@ -31,7 +31,7 @@ price = (
 ).round(-2)
 
 train, test = slice(0, 300), slice(300, None)
-model = DLNRegressor(max_conditions=20, random_state=0).fit(houses[train], price[train])
+model = RuleRegressor(max_conditions=20, random_state=0).fit(houses[train], price[train])
 print(f"R² on {n - 300} houses that it has not seen: {model.score(houses[test], price[test]):.3f}\n")
 
 # The model is what is printed: a base price, and what is added where a rule holds.

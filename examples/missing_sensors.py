@@ -6,7 +6,7 @@ Run it: python examples/missing_sensors.py
 import numpy as np
 import polars as pl
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 # A year and a half of hours, every twentieth of them: weather, occupancy, and the hour of the day.
 rng = np.random.default_rng(1)
@@ -29,7 +29,7 @@ sensors = pl.DataFrame(
 )
 
 train, test = slice(0, 500), slice(500, None)
-model = DLNRegressor(random_state=0).fit(sensors[train], load[train])
+model = RuleRegressor(random_state=0).fit(sensors[train], load[train])
 print(f"R² on later hours: {model.score(sensors[test], load[test]):.3f}\n")
 
 # "is missing" is a test like any other, so silence that means something is learned, and said.

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
@@ -28,7 +28,7 @@ pipeline = make_pipeline(
         (FunctionTransformer(ratios), ["s2", "s3", "bmi", "bp"]),
         verbose_feature_names_out=False,
     ).set_output(transform="pandas"),
-    DLNRegressor(max_conditions=30, n_networks=0, n_generations=0, random_state=0),  # quick fits for a search
+    RuleRegressor(max_conditions=30, n_networks=0, n_generations=0, random_state=0),  # quick fits for a search
 )
 search = GridSearchCV(
     pipeline,

@@ -6,7 +6,7 @@ Run it: python examples/quantile_bands.py
 import numpy as np
 import polars as pl
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 # Delivery times: longer with distance, and far less certain in the rush hour.
 rng = np.random.default_rng(2)
@@ -25,7 +25,7 @@ minutes = 8 + 2.2 * deliveries["km"].to_numpy() + 4 * deliveries["rain"].to_nump
 train, test = slice(0, 650), slice(650, None)
 bands = {}
 for quantile in (0.1, 0.5, 0.9):
-    model = DLNRegressor(loss="quantile", quantile=quantile, random_state=0)
+    model = RuleRegressor(loss="quantile", quantile=quantile, random_state=0)
     bands[quantile] = model.fit(deliveries[train], minutes[train]).predict(deliveries[test])
 low, middle, high = bands.values()
 

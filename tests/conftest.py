@@ -24,8 +24,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture(scope="session")
 def friedman():
     """A task: binned inputs and a standardised target."""
-    from dln.learning._inputs import bin_inputs
-    from dln.learning._task import Task  # only where they are used: they load Numba
+    from dln.rules._inputs import bin_inputs
+    from dln.rules._task import Task  # only where they are used: they load Numba
 
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     X = X.astype(np.float32)

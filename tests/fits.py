@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.network import _checkpoint
 from models import SMALL, frame, target
 
@@ -31,12 +31,12 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def fit(folder: Path, *, send: int | None = None) -> DLNRegressor:
+def fit(folder: Path, *, send: int | None = None) -> RuleRegressor:
     """Fit with a checkpoint in the folder, and save the model there; `send` this process a signal on the way."""
     _checkpoint.INTERVAL = 0.0  # type: ignore[misc]
     callbacks = None if send is None else [functools.partial(_send_signal, number=send)]
     table = frame(300)
-    model = DLNRegressor(**SETTINGS, checkpoint=folder / "run.ckpt", callbacks=callbacks).fit(table, target(table))
+    model = RuleRegressor(**SETTINGS, checkpoint=folder / "run.ckpt", callbacks=callbacks).fit(table, target(table))
     model.save(folder / "model.dln")
     return model
 
@@ -50,10 +50,10 @@ def _send_signal(epoch: Any, *, number: int) -> None:
             time.sleep(0.001)
 
 
-def uninterrupted() -> DLNRegressor:
+def uninterrupted() -> RuleRegressor:
     """Return the model that every interrupted and resumed fit has to end in."""
     table = frame(300)
-    return DLNRegressor(**SETTINGS).fit(table, target(table))
+    return RuleRegressor(**SETTINGS).fit(table, target(table))
 
 
 def fit_elsewhere(folder: Path, send: int) -> subprocess.CompletedProcess[str]:

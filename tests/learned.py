@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from dln.learning._expression import AND, OR, XOR, Expression, Join, Signals, Test, joined
-from dln.learning._inputs import Inputs, bin_inputs
-from dln.learning._task import Task
+from dln.rules._expression import AND, OR, XOR, Expression, Join, Signals, Test, joined
+from dln.rules._inputs import Inputs, bin_inputs
+from dln.rules._task import Task
 
 #: The way from an expression to a part of it: 1 for a, 2 for b.
 Path: TypeAlias = tuple[int, ...]

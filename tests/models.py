@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 
 #: A page that is learned in a blink: all stages but teachers, each in short.
 SMALL: dict[str, Any] = {
@@ -27,17 +27,17 @@ SMALL: dict[str, Any] = {
 SMALL_PAPER: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
 
 
-def small(**changes: object) -> DLNRegressor:
+def small(**changes: object) -> RuleRegressor:
     """A model that is fitted in a blink."""
-    return DLNRegressor(**{**SMALL, **changes})
+    return RuleRegressor(**{**SMALL, **changes})
 
 
-def paper(**changes: object) -> PaperDLNRegressor:
+def paper(**changes: object) -> DLNRegressor:
     """The paper's network, fitted in a blink."""
-    return PaperDLNRegressor(**{**SMALL_PAPER, "max_epochs": 15, **changes})
+    return DLNRegressor(**{**SMALL_PAPER, "max_epochs": 15, **changes})
 
 
-def bytes_of(model: DLNRegressor | PaperDLNRegressor, folder: Path) -> bytes:
+def bytes_of(model: RuleRegressor | DLNRegressor, folder: Path) -> bytes:
     """Return the bytes of a model's file."""
     model.save(folder / "model.dln")
     return (folder / "model.dln").read_bytes()
@@ -94,23 +94,23 @@ def some_table(kind: str) -> tuple[pd.DataFrame, pd.Series]:
 
 
 @cache
-def models() -> tuple[tuple[DLNRegressor | PaperDLNRegressor, Any], ...]:
+def models() -> tuple[tuple[RuleRegressor | DLNRegressor, Any], ...]:
     """Return ten fitted models, each with a table to predict."""
     mixed = frame()
     y = target(mixed)
     numbers = mixed[["age", 'say "bmi"\n']].fillna(40)
     rng = np.random.default_rng(1)
     wide = rng.normal(size=(60, 12))
-    cases: list[tuple[DLNRegressor | PaperDLNRegressor, Any, Any]] = [
-        (DLNRegressor(**{**SMALL, "n_teachers": 2}), mixed, y),
-        (DLNRegressor(**{**SMALL, "n_networks": 3}), mixed, y * 1e6),
-        (PaperDLNRegressor(**SMALL_PAPER, refit="ridge"), mixed, y / 1e6),
-        (DLNRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
-        (PaperDLNRegressor(**SMALL_PAPER), numbers, y),
-        (PaperDLNRegressor(**SMALL_PAPER, early_stopping=False), numbers.astype(np.float32), y),
-        (DLNRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
-        (DLNRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
-        (DLNRegressor(**SMALL), mixed, np.full(len(y), 3.5)),
-        (PaperDLNRegressor(**{**SMALL_PAPER, "hidden_layer_sizes": (150, 100)}), mixed, y),
+    cases: list[tuple[RuleRegressor | DLNRegressor, Any, Any]] = [
+        (RuleRegressor(**{**SMALL, "n_teachers": 2}), mixed, y),
+        (RuleRegressor(**{**SMALL, "n_networks": 3}), mixed, y * 1e6),
+        (DLNRegressor(**SMALL_PAPER, refit="ridge"), mixed, y / 1e6),
+        (RuleRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
+        (DLNRegressor(**SMALL_PAPER), numbers, y),
+        (DLNRegressor(**SMALL_PAPER, early_stopping=False), numbers.astype(np.float32), y),
+        (RuleRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
+        (RuleRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
+        (RuleRegressor(**SMALL), mixed, np.full(len(y), 3.5)),
+        (DLNRegressor(**{**SMALL_PAPER, "hidden_layer_sizes": (150, 100)}), mixed, y),
     ]
     return tuple((model.fit(X, values), X) for model, X, values in cases)

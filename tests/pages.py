@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from circuits import layered_circuit
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln._saving import NOT_SAVED, from_saved, learned_ranges
 from dln.circuit._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
 from dln.circuit._gates import AND, OR
@@ -83,13 +83,13 @@ def opened(browser: Any, path: Path, **settings: Any) -> Iterator[Opened]:
         context.close()
 
 
-def model_of(circuit: Circuit, values: Sequence[Values] | None = None) -> DLNRegressor:
+def model_of(circuit: Circuit, values: Sequence[Values] | None = None) -> RuleRegressor:
     """Return a fitted model that is this circuit, learned from these rows."""
     n_rows = 1000 if values is None else len(values[0])
     facts: dict[str, Any] = {"rows": n_rows, "distinct_rows": n_rows, "target_min": -5.0, "target_max": 5.0}
     if values is not None:
         facts["ranges"] = learned_ranges(circuit, values, np.arange(n_rows))
-    parameters = DLNRegressor(random_state=0).get_params(deep=False)
+    parameters = RuleRegressor(random_state=0).get_params(deep=False)
     saved = SavedModel(
         circuit,
         named=True,
@@ -100,14 +100,14 @@ def model_of(circuit: Circuit, values: Sequence[Values] | None = None) -> DLNReg
         support=None if values is None else rule_support(circuit.rule_values(values), None),
         target="</script><b>target",
     )
-    return from_saved(DLNRegressor, saved)
+    return from_saved(RuleRegressor, saved)
 
 
 @cache
-def mixed_model() -> tuple[DLNRegressor, pd.DataFrame, np.ndarray[Any, np.dtype[np.float64]]]:
+def mixed_model() -> tuple[RuleRegressor, pd.DataFrame, np.ndarray[Any, np.dtype[np.float64]]]:
     """Return a model that was learned from numbers, text, truth values and missing ones, and rows it has not seen."""
     table = frame(400)
-    model = DLNRegressor(**{**SMALL, "n_networks": 0, "n_grown_rules": 60, "max_conditions": 30})
+    model = RuleRegressor(**{**SMALL, "n_networks": 0, "n_grown_rules": 60, "max_conditions": 30})
     fresh = frame(300, seed=1)
     return model.fit(table, pd.Series(target(table), name="charges")), fresh, target(fresh)
 

@@ -7,11 +7,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import Ridge
 
-from dln import PaperDLNRegressor
+from dln import DLNRegressor
 from dln.tune import search
 
 X, Y = make_friedman1(200, n_features=5, noise=1.0, random_state=0)
-QUICK = PaperDLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=30, n_iter_no_change=10)
+QUICK = DLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=30, n_iter_no_change=10)
 
 
 def alphas(trial, context):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import NotFittedError
 
-from dln import DLNRegressor, FitInterruptedWarning, TimeLimitWarning
+from dln import FitInterruptedWarning, RuleRegressor, TimeLimitWarning
 from models import small
 
 
@@ -90,7 +90,7 @@ def test_max_seconds_is_kept(max_seconds):
     """A fit returns within max_seconds and two more, keeps its limits, and says what was cut short."""
     X, y = make_friedman1(1500, noise=1.0, random_state=0)
     small().fit(X[:50], y[:50])  # now all is compiled
-    model = DLNRegressor(max_seconds=max_seconds, random_state=0, n_jobs=1, n_generations=10_000)
+    model = RuleRegressor(max_seconds=max_seconds, random_state=0, n_jobs=1, n_generations=10_000)
     start = time.process_time()
     with pytest.warns(TimeLimitWarning, match=rf"max_seconds={max_seconds:g} is over: .*cut short: \w+"):
         model.fit(X, y)

@@ -19,7 +19,7 @@ def test_every_public_name_has_its_place():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     named = re.findall(r"^::: dln\.(\w+)$", page, re.MULTILINE)
     assert sorted(named) == sorted(set(dln.__all__) - {"__version__"})
-    assert named[0] == "DLNRegressor"
+    assert named[0] == "RuleRegressor"
     assert [name.endswith(("Error", "Warning")) for name in named] == sorted(
         name.endswith(("Error", "Warning")) for name in named
     )

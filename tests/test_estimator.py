@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln.learning._neurons import neuron_expressions
+from dln.rules._neurons import neuron_expressions
 from models import small
 
 
@@ -40,7 +40,7 @@ def test_networks_propose_rules_of_the_model(monkeypatch):
         neurons.update(found)
         return found
 
-    monkeypatch.setattr("dln.learning._student.neuron_expressions", seen)
+    monkeypatch.setattr("dln.rules._student.neuron_expressions", seen)
     with_networks = small(**settings).fit(X, y)
     assert len(neurons) > 20
     assert with_networks.score(X, y) > 0.99

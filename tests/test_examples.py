@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 #: Defaults for here: the stories are run to see that they run.
 SMALL = {"max_epochs": 5, "hidden_layer_sizes": (16, 8), "n_grown_rules": 20, "n_teachers": 1, "n_generations": 0}
@@ -16,7 +16,7 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 def test_an_example_runs(path, monkeypatch, capsys):
     """Each example runs from top to bottom and says something; here with networks that train for a moment only."""
     for name, value in SMALL.items():
-        monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
+        monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
 

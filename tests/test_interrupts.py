@@ -12,9 +12,9 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import dln
-from dln import DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
-from dln.learning import _learn
+from dln import DLNRegressor, FitInterruptedWarning, RuleRegressor
 from dln.network._signals import signals_call
+from dln.rules import _learn
 from fits import SETTINGS, fit, fit_elsewhere, uninterrupted
 from models import SMALL, SMALL_PAPER, frame, target
 
@@ -163,16 +163,16 @@ def test_ctrl_c_at_any_stage(stage: str, tmp_path: Path, monkeypatch: pytest.Mon
     """Ctrl-C at any stage gives a model within two seconds of work; started again, the fit ends as if never cut."""
     settings = {**SMALL, "n_teachers": 1, "checkpoint": tmp_path / "run.ckpt"}
     table = frame()
-    expected = bytes_of(DLNRegressor(**{**settings, "checkpoint": None}).fit(table, target(table)), tmp_path)
+    expected = bytes_of(RuleRegressor(**{**settings, "checkpoint": None}).fit(table, target(table)), tmp_path)
     with monkeypatch.context() as patch:
         moments = pressing_ctrl_c_at(stage, patch)
         with pytest.warns(FitInterruptedWarning, match="the fit was interrupted: the model is the best found so far"):
-            model = DLNRegressor(**settings).fit(table, target(table))
+            model = RuleRegressor(**settings).fit(table, target(table))
         assert time.process_time() - moments[0] < 2.0
     assert model.rules_.n_conditions <= SMALL["max_conditions"]
     assert model.predict(table).shape == (len(table),)
     assert (tmp_path / "run.ckpt").exists()
-    assert bytes_of(DLNRegressor(**settings).fit(table, target(table)), tmp_path) == expected
+    assert bytes_of(RuleRegressor(**settings).fit(table, target(table)), tmp_path) == expected
     assert not (tmp_path / "run.ckpt").exists()
 
 
@@ -183,7 +183,7 @@ def test_ctrl_c_in_a_long_fit(stage: str, monkeypatch: pytest.MonkeyPatch):
     X, y = make_friedman1(2000, noise=1.0, random_state=0)
     moments = pressing_ctrl_c_at(stage, monkeypatch)
     with pytest.warns(FitInterruptedWarning, match="cut short: "):
-        model = DLNRegressor(n_jobs=1, random_state=0, n_generations=10_000, max_epochs=2).fit(X, y)
+        model = RuleRegressor(n_jobs=1, random_state=0, n_generations=10_000, max_epochs=2).fit(X, y)
     assert time.process_time() - moments[0] < 2.0
     assert 0 < model.rules_.n_conditions <= 100
 
@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_the_papers_best_epoch():
         if epoch.epoch == 3:
             raise KeyboardInterrupt
 
-    model = PaperDLNRegressor(**{**SMALL_PAPER, "max_epochs": 1000}, callbacks=[press])
+    model = DLNRegressor(**{**SMALL_PAPER, "max_epochs": 1000}, callbacks=[press])
     with pytest.warns(FitInterruptedWarning, match=r"best epoch so far: [123]\."):
         model.fit(table, target(table))
     assert model.n_iter_ == 3

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from dln.data.table import BATCH, LARGE, learn_table
 from models import SMALL
 
@@ -63,12 +63,12 @@ def peak(function):
 def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path, monkeypatch):
     """Whatever X is and whatever type its columns have, they are not copied but for the network's inputs."""
     # What is done on a sample takes the same memory for millions of rows: here it is to be as small beside the table.
-    monkeypatch.setattr("dln._paper.MAX_ROWS", 10_000)
+    monkeypatch.setattr("dln._dln.MAX_ROWS", 10_000)
     monkeypatch.setattr("dln.network._networks.MAX_CUTOFF_ROWS", 10_000)
     X = SOURCES[source](numbers, tmp_path)
     y = numbers[:, 0].astype(np.float64)
     options = {"hidden_layer_sizes": (8,), "n_thresholds": 1, "batch_size": 512, "max_epochs": 1}
-    model = PaperDLNRegressor(**options, random_state=0).fit(X[:LARGE], y[:LARGE])  # now all is compiled
+    model = DLNRegressor(**options, random_state=0).fit(X[:LARGE], y[:LARGE])  # now all is compiled
     model, most = peak(lambda: model.fit(X, y))
     assert most <= 2.0 * TABLE
     predicted, most = peak(lambda: model.predict(X))
@@ -88,7 +88,7 @@ def test_large_columns_that_are_converted_are_read_anew(numbers):
 def test_mistakes_in_later_batches_are_told_with_their_rows():
     """Rows of X are counted from its first, whichever batch they are read in."""
     X = pd.DataFrame({"a": np.zeros(BATCH + 10), "b": np.zeros(BATCH + 10)})
-    model = DLNRegressor(**SMALL).fit(pd.DataFrame({"a": range(30), "b": range(30)}), range(30))
+    model = RuleRegressor(**SMALL).fit(pd.DataFrame({"a": range(30), "b": range(30)}), range(30))
     X.loc[BATCH + 7, "a"] = np.inf
     with pytest.raises(ValueError, match=rf"'a' .* row {BATCH + 7} holds inf"):
         model.predict(X)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from models import small, some_table
 
 TABLES = ("mixed", "missing", "one column", "constant", "one row", "25 rows", "wide")
@@ -16,7 +16,7 @@ TABLES = ("mixed", "missing", "one column", "constant", "one row", "25 rows", "w
 def test_a_default_fit_is_one_page(kind):
     """Whatever the table, a fit with the default sizes has at most 100 conditions, and no rule more than 6."""
     X, y = some_table(kind)
-    model = small(max_conditions=DLNRegressor().max_conditions).fit(X, y)
+    model = small(max_conditions=RuleRegressor().max_conditions).fit(X, y)
     conditions = [row.conditions for row in model.rules_]
     assert model.rules_.n_conditions == sum(conditions) <= 100
     assert max(conditions, default=0) <= 6
@@ -29,7 +29,7 @@ def test_a_default_fit_is_one_page(kind):
 def test_the_defaults_are_one_page(houses):
     """With nothing but the defaults, teachers and networks and all, the model is within its page and good."""
     X, y = houses
-    model = DLNRegressor(random_state=0, n_jobs=2).fit(X[:200], y[:200])
+    model = RuleRegressor(random_state=0, n_jobs=2).fit(X[:200], y[:200])
     assert model.rules_.n_conditions <= 100
     assert max(row.conditions for row in model.rules_) <= 6
     assert model.score(X[200:], y[200:]) > 0.9
@@ -69,8 +69,8 @@ def test_unlimited_conditions_on_a_small_table():
 
 def test_rules_are_limited_only_where_asked():
     """What larger sizes are worth is told for as many rules as they have conditions, unless max_rules says fewer."""
-    assert DLNRegressor(max_conditions=10)._recipe().budget.resized(400).rules >= 400
-    assert DLNRegressor(max_conditions=10, max_rules=18)._recipe().budget.resized(400).rules == 18
+    assert RuleRegressor(max_conditions=10)._recipe().budget.resized(400).rules >= 400
+    assert RuleRegressor(max_conditions=10, max_rules=18)._recipe().budget.resized(400).rules == 18
 
 
 def test_few_rows_get_few_conditions():

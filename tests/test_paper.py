@@ -69,7 +69,7 @@ def test_several_networks_are_one_model_of_their_mean(houses):
     seeds = np.random.default_rng(draw_seed(3)).integers(2**31, size=2).tolist()
     together = paper(**settings, random_state=3, n_networks=3).fit(X, y)
     assert set(together.history_["network"]) == {0, 1, 2}
-    with mock.patch("dln._paper.draw_seed", side_effect=[draw_seed(3), *seeds]):
+    with mock.patch("dln._dln.draw_seed", side_effect=[draw_seed(3), *seeds]):
         alone = [paper(**settings).fit(X, y).predict(X) for _ in range(3)]
     assert not np.array_equal(alone[0], alone[1])
     np.testing.assert_allclose(together.predict(X), np.mean(alone, axis=0), atol=1e-3 * np.std(y))

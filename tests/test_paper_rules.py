@@ -6,8 +6,8 @@ from dln._paper_rules import FEW, TRIED_SIZES, Labelled, NodeValues, RuleChoice
 from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
 from dln.circuit._gates import AND
 from dln.data._target import Target
-from dln.learning._losses import Loss
-from dln.learning._task import PENALTY
+from dln.rules._task import PENALTY
+from dln.solve._losses import Loss
 
 N, N_RULES = 4000, 30
 

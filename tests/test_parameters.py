@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from models import SMALL_PAPER, paper, small
 
 
@@ -56,20 +56,20 @@ def test_bad_parameters_of_the_papers_network(houses, parameters, match):
 
 
 def test_the_papers_network_is_a_class_of_its_own(houses):
-    """`DLNRegressor.paper` gives the other class with the changes asked for; each refuses the other's parameters."""
+    """`RuleRegressor.paper` gives the other class with the changes asked for; each refuses the other's parameters."""
     X, y = houses
-    model = DLNRegressor.paper(batch_size=64, **SMALL_PAPER)
-    assert isinstance(model, PaperDLNRegressor)
-    assert not isinstance(model, DLNRegressor)
+    model = RuleRegressor.paper(batch_size=64, **SMALL_PAPER)
+    assert isinstance(model, DLNRegressor)
+    assert not isinstance(model, RuleRegressor)
     assert model.batch_size == 64
     assert model.max_rules == 60
     assert np.isfinite(model.fit(X, y).predict(X)).all()
     with pytest.raises(TypeError, match="max_conditions"):
-        DLNRegressor.paper(max_conditions=10)
+        RuleRegressor.paper(max_conditions=10)
     with pytest.raises(TypeError, match="batch_size"):
-        DLNRegressor(batch_size=10)
+        RuleRegressor(batch_size=10)
 
 
 def test_at_most_twenty_two_parameters():
     """Few enough parameters to be read."""
-    assert len(DLNRegressor().get_params()) <= 22
+    assert len(RuleRegressor().get_params()) <= 22

@@ -8,18 +8,18 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 import dln
-from dln import DLNRegressor, PaperDLNRegressor, load
+from dln import DLNRegressor, RuleRegressor, load
 from models import bytes_of, paper, small, some_table
 
 
 @pytest.fixture(scope="module")
-def network() -> PaperDLNRegressor:
+def network() -> DLNRegressor:
     """Return a network of the paper's kind, whose smaller models are not simplified until they are asked for."""
     X, y = make_friedman1(200, random_state=0)
-    return PaperDLNRegressor(hidden_layer_sizes=(30, 20), max_epochs=5, random_state=0).fit(X, y)
+    return DLNRegressor(hidden_layer_sizes=(30, 20), max_epochs=5, random_state=0).fit(X, y)
 
 
-def test_every_smaller_model_can_be_saved(network: PaperDLNRegressor, tmp_path: Path):
+def test_every_smaller_model_can_be_saved(network: DLNRegressor, tmp_path: Path):
     """A pruned model is written and read again, whatever simplification made of it; its point counts what it prints."""
     X, _ = make_friedman1(50, random_state=1)
     for point in network.frontier_:
@@ -32,7 +32,7 @@ def test_every_smaller_model_can_be_saved(network: PaperDLNRegressor, tmp_path: 
         assert own.circuit == again.circuit_
 
 
-def test_two_sizes_of_the_same_rules(network: PaperDLNRegressor, tmp_path: Path):
+def test_two_sizes_of_the_same_rules(network: DLNRegressor, tmp_path: Path):
     """Where two sizes came to the same rules the model stands in its file once."""
     *smaller, own = network.frontier_.points
     frontier = replace(network.frontier_, points=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
@@ -50,7 +50,7 @@ def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
     X = rng.random((80, 4)).round(2)
     y = 3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + X[:, 2] + rng.normal(0.0, 0.1, 80)
     quick = {"n_networks": 0, "n_teachers": 0, "n_grown_rules": 60, "n_generations": 0}
-    model = DLNRegressor(**quick, max_conditions=25, max_rules=2, random_state=0).fit(X, y)
+    model = RuleRegressor(**quick, max_conditions=25, max_rules=2, random_state=0).fit(X, y)
     sizes = [point.max_conditions for point in model.frontier_]
     assert sizes == sorted(sizes)
     assert any(point.circuit is None for point in model.frontier_ if point.max_conditions < 25)
@@ -86,7 +86,7 @@ def test_the_papers_network_is_pruned_too(tmp_path):
         assert len(smaller.rules_) <= len(model.rules_)
     model.save(tmp_path / "model.dln")
     loaded = load(tmp_path / "model.dln")
-    assert type(loaded) is PaperDLNRegressor
+    assert type(loaded) is DLNRegressor
     assert loaded.frontier_ == model.frontier_
     size = model.frontier_[1].conditions
     assert bytes_of(loaded.prune(size), tmp_path) == bytes_of(model.prune(size), tmp_path)

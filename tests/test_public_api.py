@@ -13,7 +13,7 @@ import dln.export
 import dln.tune
 
 MODULES = (dln, dln.tune, dln.export)
-ESTIMATORS = (dln.DLNRegressor, dln.PaperDLNRegressor, dln.tune.DLNSearchCV)
+ESTIMATORS = (dln.RuleRegressor, dln.DLNRegressor, dln.tune.DLNSearchCV)
 
 
 def public_names():

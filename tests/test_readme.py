@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import run
-from dln import DLNRegressor
+from dln import RuleRegressor
 
 ROOT = Path(__file__).parent.parent
 #: Defaults for here: the pages are run to see that they run.
@@ -35,7 +35,7 @@ def beside_the_examples(tmp_path, monkeypatch):
 def quick_fits(monkeypatch):
     """Let models train for a moment only."""
     for name, value in SMALL.items():
-        monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, name, value)
+        monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
 
 
 @pytest.mark.usefixtures("quick_fits")

@@ -38,9 +38,9 @@ def test_threads_do_not_change_the_model(houses, tmp_path):
 def test_another_process_gives_the_same_predictions():
     """The same seed gives the same bits in another process."""
     code = (
-        "import numpy as np; from sklearn.datasets import make_friedman1; from dln import DLNRegressor;"
+        "import numpy as np; from sklearn.datasets import make_friedman1; from dln import RuleRegressor;"
         "X, y = make_friedman1(100, random_state=0);"
-        f"model = DLNRegressor(**{SMALL!r}).fit(X, y);"
+        f"model = RuleRegressor(**{SMALL!r}).fit(X, y);"
         "print(model.predict(X).tobytes().hex())"
     )
     X, y = make_friedman1(100, random_state=0)

@@ -18,19 +18,19 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import dln
-from dln import DLNRegressor, ModelFileError, PaperDLNRegressor
+from dln import DLNRegressor, ModelFileError, RuleRegressor
 from dln.circuit._circuit import IsIn
 from dln.readers.model_file import _write
 from models import SMALL, SMALL_PAPER, frame, models, target
 
 
-def roundtrip(model: DLNRegressor, folder: Path) -> DLNRegressor:
+def roundtrip(model: RuleRegressor, folder: Path) -> RuleRegressor:
     """Save and load a model."""
     model.save(folder / "model.dln")
     return dln.load(folder / "model.dln")
 
 
-def file_of(model: DLNRegressor, folder: Path) -> bytes:
+def file_of(model: RuleRegressor, folder: Path) -> bytes:
     """Return the bytes of a model's file."""
     model.save(folder / "model.dln")
     return (folder / "model.dln").read_bytes()
@@ -59,7 +59,7 @@ def test_a_loaded_model_is_the_model(which, tmp_path: Path):
 def test_a_loaded_model_can_be_fitted_again(tmp_path: Path):
     """A loaded model, fitted on the same data, is the same model again."""
     table = frame()
-    model = DLNRegressor(**SMALL).fit(table, target(table))
+    model = RuleRegressor(**SMALL).fit(table, target(table))
     again = clone(roundtrip(model, tmp_path)).fit(table, target(table))
     assert file_of(again, tmp_path) == file_of(model, tmp_path)
 
@@ -69,8 +69,8 @@ def test_how_a_fit_is_run_does_not_change_the_file(changes, tmp_path: Path, caps
     """The number of threads, progress bars and callbacks leave no trace in the file."""
     table = frame()
     settings = {**SMALL, "n_networks": 3, "n_teachers": 2}
-    model = DLNRegressor(**settings).fit(table, target(table))
-    other = DLNRegressor(**{**settings, **changes}).fit(table, target(table))
+    model = RuleRegressor(**settings).fit(table, target(table))
+    other = RuleRegressor(**{**settings, **changes}).fit(table, target(table))
     capsys.readouterr()
     assert file_of(other, tmp_path) == file_of(model, tmp_path)
 
@@ -83,8 +83,8 @@ def test_what_is_given_as_numpy_is_saved_as_numbers(tmp_path: Path):
         "max_epochs": np.int64(2),
         "random_state": np.random.RandomState(0),
     }
-    page = DLNRegressor(**{**SMALL, **settings}, quantile=np.float32(0.5), checkpoint=tmp_path / "run.ckpt")
-    network = PaperDLNRegressor(**{**SMALL_PAPER, **settings}, learning_rate=np.float32(0.5))
+    page = RuleRegressor(**{**SMALL, **settings}, quantile=np.float32(0.5), checkpoint=tmp_path / "run.ckpt")
+    network = DLNRegressor(**{**SMALL_PAPER, **settings}, learning_rate=np.float32(0.5))
     for model in (page, network):
         loaded = roundtrip(model.fit(table, target(table)), tmp_path)
         assert loaded.hidden_layer_sizes == (4, 4)
@@ -97,14 +97,14 @@ def test_what_is_given_as_numpy_is_saved_as_numbers(tmp_path: Path):
 def test_a_model_that_is_not_fitted_is_not_saved(tmp_path: Path):
     """Saving before fitting says that the model is not fitted, and makes no file."""
     with pytest.raises(NotFittedError):
-        DLNRegressor().save(tmp_path / "model.dln")
+        RuleRegressor().save(tmp_path / "model.dln")
     assert not list(tmp_path.iterdir())
 
 
 def test_parameters_that_could_not_be_read_are_not_saved(tmp_path: Path):
     """A parameter that was set to nonsense after the fit is told at once, not when the file is read."""
     table = frame()
-    model = DLNRegressor(**SMALL).fit(table, target(table)).set_params(max_epochs="ten")
+    model = RuleRegressor(**SMALL).fit(table, target(table)).set_params(max_epochs="ten")
     with pytest.raises(ValueError, match="max_epochs"):
         model.save(tmp_path / "model.dln")
     assert not list(tmp_path.iterdir())
@@ -142,7 +142,7 @@ def test_skops(which, tmp_path: Path):
     model, table = models()[which]
     data = skops.io.dumps(model)
     untrusted = skops.io.get_untrusted_types(data=data)
-    assert "dln._estimator.DLNRegressor" in untrusted
+    assert "dln._rule.RuleRegressor" in untrusted
     assert all(name.startswith("dln.") for name in untrusted)
     other = skops.io.loads(data, trusted=untrusted)
     assert other.predict(table).tobytes() == model.predict(table).tobytes()
@@ -183,18 +183,18 @@ def test_byte_order_and_width_of_arrays(dtype, tmp_path: Path):
     """A model learned from numbers in one byte order and width predicts the same from any other that holds them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3)).astype(np.float32)  # numbers that all four types hold
-    model = DLNRegressor(**SMALL).fit(X.astype(dtype), X[:, 0] * X[:, 1])
+    model = RuleRegressor(**SMALL).fit(X.astype(dtype), X[:, 0] * X[:, 1])
     loaded = roundtrip(model, tmp_path)
     expected = model.predict(X)
     for other in ("<f8", ">f8", "<f4", ">f4"):
         assert loaded.predict(X.astype(other)).tobytes() == expected.tobytes()
-    assert file_of(DLNRegressor(**SMALL).fit(X, X[:, 0] * X[:, 1]), tmp_path) == file_of(model, tmp_path)
+    assert file_of(RuleRegressor(**SMALL).fit(X, X[:, 0] * X[:, 1]), tmp_path) == file_of(model, tmp_path)
 
 
 def test_frames_of_any_kind(tmp_path: Path):
     """A model learned from a float32 frame predicts the same from pandas and polars, float32 and float64."""
     numbers = frame()[["age", 'say "bmi"\n']].astype(np.float32)
-    model = DLNRegressor(**SMALL).fit(numbers, target(frame()))
+    model = RuleRegressor(**SMALL).fit(numbers, target(frame()))
     loaded = roundtrip(model, tmp_path)
     expected = model.predict(numbers).tobytes()
     assert loaded.predict(numbers.astype(np.float64)).tobytes() == expected
@@ -210,7 +210,7 @@ def test_unused_categories_are_not_written(tmp_path: Path):
     rng = np.random.default_rng(0)
     people = [f"person {i}" for i in range(300)]
     table = pd.DataFrame({"name": people, "town": rng.choice(["Aas", "Oslo", "Voss"], 300), "age": rng.random(300)})
-    model = DLNRegressor(**SMALL, max_categories=3).fit(table, 5.0 * (table["town"] == "Oslo") + (table["age"] > 0.5))
+    model = RuleRegressor(**SMALL, max_categories=3).fit(table, 5.0 * (table["town"] == "Oslo") + (table["age"] > 0.5))
     file = file_of(model, tmp_path)
     said = " ".join(row.rule for row in model.rules_)
     assert [name for name in people if f'"{name}"'.encode() in file and name not in said] == []
@@ -243,7 +243,7 @@ def test_many_long_categories_are_saved_and_loaded(tmp_path: Path):
     names = [f"{i:0170d}" if i % 3 else "usual" for i in range(n)]
     table = pl.DataFrame({"id": names, "x": np.arange(n) % 7})
     y = np.where(np.arange(n) % 3, 0.0, 5.0) + table["x"].to_numpy()
-    model = DLNRegressor(**{**SMALL, "max_epochs": 1}, max_categories=2).fit(table, y)
+    model = RuleRegressor(**{**SMALL, "max_epochs": 1}, max_categories=2).fit(table, y)
     assert "usual" in repr(model.rules_)
     assert len(file_of(model, tmp_path)) < 10**6
     assert roundtrip(model, tmp_path).predict(table).tobytes() == model.predict(table).tobytes()
@@ -255,7 +255,7 @@ def test_dates_are_saved_as_parts(frame_of, tmp_path: Path):
     when = [dt.datetime(2024, 1 + i % 12, 1 + i % 28, i % 24) for i in range(200)]  # noqa: DTZ001
     table = frame_of({"sold_at": when, "area": np.arange(200.0) % 50})
     y = np.array([float(w.month > 6) for w in when]) * 10
-    model = DLNRegressor(**SMALL).fit(table, y)
+    model = RuleRegressor(**SMALL).fit(table, y)
     assert any("sold_at (month)" in row.rule for row in model.rules_)
     assert model.n_features_in_ == 2
     assert list(model.feature_names_in_) == ["sold_at", "area"]

@@ -13,13 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from models import small
 
 
 @parametrize_with_checks(
     [
-        DLNRegressor(
+        RuleRegressor(
             max_conditions=20,
             n_networks=1,
             hidden_layer_sizes=(16, 8),
@@ -29,7 +29,7 @@ from models import small
             n_synthetic_rows=100,
             n_generations=1,
         ),
-        PaperDLNRegressor(hidden_layer_sizes=(100, 50), max_epochs=20),
+        DLNRegressor(hidden_layer_sizes=(100, 50), max_epochs=20),
     ]
 )
 def test_scikit_learns_checks(estimator, check):

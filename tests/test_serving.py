@@ -45,21 +45,21 @@ def test_a_few_rows_are_predicted_without_slow_imports():
 
 
 def test_it_becomes_the_estimator_when_more_is_asked():
-    """Attributes, parameters, many rows, `isinstance`, pickling and printing find the `DLNRegressor` behind it."""
+    """Attributes, parameters, many rows, `isinstance`, pickling and printing find the `RuleRegressor` behind it."""
     for question in (
-        "repr(model).startswith('DLNRegressor')",
+        "repr(model).startswith('RuleRegressor')",
         "pickle.loads(pickle.dumps(model)).predict(rows).tolist() == model.predict(rows).tolist()",
-        "isinstance(model, dln.DLNRegressor) and model.n_iter_ == 0 and model.feature_names_in_[0] == 'age'",
+        "isinstance(model, dln.RuleRegressor) and model.n_iter_ == 0 and model.feature_names_in_[0] == 'age'",
         "setattr(model, 'n_jobs', 1) is None and model.n_jobs == 1 and len(model.predict(rows * 1001)) == 1001",
     ):
         code = f"import dln, pickle\nmodel = dln.load({str(CHARGES)!r})\nrows = {ROWS[:1]!r}\n"
-        assert run(f"{code}answer = {question}\nprint(answer, type(model).__name__)") == "True DLNRegressor", question
+        assert run(f"{code}answer = {question}\nprint(answer, type(model).__name__)") == "True RuleRegressor", question
 
 
 def test_unnamed_rows_get_scikit_learns_warning():
     """A model with names warns of rows without, in the words of scikit-learn."""
     model = LoadedModel(read_model(CHARGES, 10**6), CHARGES)
-    with pytest.warns(UserWarning, match="X does not have valid feature names, but DLNRegressor was fitted with"):
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but RuleRegressor was fitted with"):
         assert model.predict(ROWS).tolist() == dln.load(CHARGES).predict(ROWS).tolist()
 
 

@@ -16,32 +16,32 @@ import numpy as np
 import numpy.typing as npt
 
 import dln
-from dln import Circuit, DLNRegressor, PaperDLNRegressor
+from dln import Circuit, RuleRegressor, DLNRegressor
 
 
-def fit(X: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> DLNRegressor:
-    model = DLNRegressor(max_rules=20, hidden_layer_sizes=(64, 32), loss="huber", random_state=0)
+def fit(X: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> RuleRegressor:
+    model = RuleRegressor(max_rules=20, hidden_layer_sizes=(64, 32), loss="huber", random_state=0)
     model.fit(X, y)
     return model
 
 
-def use(model: DLNRegressor, X: npt.NDArray[np.float64], path: Path) -> float:
+def use(model: RuleRegressor, X: npt.NDArray[np.float64], path: Path) -> float:
     model.save(path)
     try:
-        again: DLNRegressor | PaperDLNRegressor = dln.load(path)
+        again: RuleRegressor | DLNRegressor = dln.load(path)
     except dln.ModelFileError:
         return 0.0
     circuit: Circuit = again.circuit_
     predictions: npt.NDArray[np.float64] = again.predict(X)
-    paper: PaperDLNRegressor = DLNRegressor.paper(random_state=0)
+    paper: DLNRegressor = RuleRegressor.paper(random_state=0)
     return float(predictions.sum()) + circuit.intercept + len(circuit.rules) + paper.learning_rate
 """
 
 WRONG_CODE = """
-from dln import DLNRegressor
+from dln import RuleRegressor
 
-DLNRegressor(loss="cubed")
-DLNRegressor(max_rules="many")
+RuleRegressor(loss="cubed")
+RuleRegressor(max_rules="many")
 """
 
 

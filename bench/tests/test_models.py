@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 
 from bench_tables import SHARED, write_tables
-from dln import PaperDLNRegressor, operations
+from dln import DLNRegressor, operations
 from dln.tune import Context
 from dln_bench import _quick, datasets
 from dln_bench._names import ABLATIONS, DATASETS, GROUPS, MODELS, ORDER, SEARCHED, TITLES
@@ -81,7 +81,7 @@ def test_each_space_sets_what_the_model_has(name, table):
 def test_ablations_hold_what_they_change():
     """An ablation's setting differs from the paper's model, and its search does not undo it."""
     assert set(CHANGES) == set(ABLATIONS)
-    paper = PaperDLNRegressor().get_params()
+    paper = DLNRegressor().get_params()
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for name, changes in CHANGES.items():
         params = find(name).space(study.ask(), Context(100, 5, 0))

@@ -109,9 +109,9 @@ def test_predictions_that_are_not_finite_are_a_failure(tmp_path, monkeypatch):
 
 def test_an_interrupted_fit_is_no_result(tmp_path, monkeypatch):
     """Ctrl-C has a fit keep its best epochs; the benchmark must not take them for the model."""
-    from dln import PaperDLNRegressor
+    from dln import DLNRegressor
 
-    real = PaperDLNRegressor.fit
+    real = DLNRegressor.fit
 
     def interrupted(self, *arguments, **more):
         real(self, *arguments, **more)
@@ -119,7 +119,7 @@ def test_an_interrupted_fit_is_no_result(tmp_path, monkeypatch):
             warnings.warn("interrupted", FitInterruptedWarning, stacklevel=2)
         return self
 
-    monkeypatch.setattr(PaperDLNRegressor, "fit", interrupted)
+    monkeypatch.setattr(DLNRegressor, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         small(tmp_path / "out", models=["dln-paper"], datasets=["mpg"])
     assert read_results([tmp_path / "out"]) == []

@@ -1,7 +1,7 @@
 """dln: regression models that people can read.
 
->>> from dln import DLNRegressor
->>> model = DLNRegressor(random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
+>>> from dln import RuleRegressor
+>>> model = RuleRegressor(random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
 >>> model.predict([[1.5], [3.5]]).shape
 (2,)
 """
@@ -13,6 +13,7 @@ from dln._version import __version__
 
 if TYPE_CHECKING:
     from dln import tune
+    from dln._dln import DLNRegressor
     from dln._errors import (
         CheckpointError,
         CheckpointWarning,
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
         TimeLimitWarning,
         VerificationError,
     )
-    from dln._estimator import DLNRegressor
-    from dln._paper import PaperDLNRegressor
+    from dln._rule import RuleRegressor
     from dln._serving import load
     from dln.circuit._circuit import Circuit
     from dln.circuit._cost import operations
@@ -45,8 +45,8 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NotVerifiedWarning",
-    "PaperDLNRegressor",
     "PrecisionWarning",
+    "RuleRegressor",
     "TimeLimitWarning",
     "VerificationError",
     "__version__",
@@ -58,8 +58,8 @@ __all__ = [
 #: The rooms of the public names. A room is opened when a name of it is first used: `dln --help` needs none of them.
 _ROOMS = {
     "Circuit": "circuit._circuit",
-    "DLNRegressor": "_estimator",
-    "PaperDLNRegressor": "_paper",
+    "RuleRegressor": "_rule",
+    "DLNRegressor": "_dln",
     "load": "_serving",
     "operations": "circuit._cost",
 }

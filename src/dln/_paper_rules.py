@@ -13,15 +13,15 @@ from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions
 from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.data._target import Target
-from dln.learning._imitate import Imitation
-from dln.learning._inputs import Floats
-from dln.learning._losses import Loss
-from dln.learning._settle import settle
-from dln.learning._subsets import best_subsets
-from dln.learning._task import PENALTY
-from dln.learning._weights import cross_validated_penalty, solve_weights
 from dln.readers._frontier import Point
 from dln.readers._rules import rule_support
+from dln.rules._imitate import Imitation
+from dln.rules._settle import settle
+from dln.rules._subsets import best_subsets
+from dln.rules._task import PENALTY
+from dln.solve._losses import Loss
+from dln.solve._products import Floats
+from dln.solve._weights import cross_validated_penalty, solve_weights
 
 #: Numbers of rules of which the best subsets are kept.
 SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 75, 100, 150)
@@ -99,7 +99,7 @@ class NodeValues:
 
 @dataclass(frozen=True, slots=True)
 class RuleChoice:
-    """How rules are chosen: `PaperDLNRegressor` has the parameters."""
+    """How rules are chosen: `DLNRegressor` has the parameters."""
 
     loss: Loss
     max_rules: int | None

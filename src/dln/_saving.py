@@ -33,7 +33,7 @@ OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_"
 
 
 #: What a file calls the classes: files hold no names of classes.
-KINDS: Final[dict[str, TypingLiteral["page", "paper"]]] = {"DLNRegressor": "page", "PaperDLNRegressor": "paper"}
+KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
 
 
 def training_facts(
@@ -123,7 +123,7 @@ def to_saved(model: Any) -> SavedModel:
     return SavedModel(
         dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
-        kind=KINDS.get(type(model).__name__, "page"),
+        kind=KINDS.get(type(model).__name__, "rules"),
         frontier=getattr(model, "_frontier", None),
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,

@@ -1,8 +1,8 @@
 """`dln.load` for a process that only predicts a few rows: numpy is all that it waits for.
 
-A loaded model is a `DLNRegressor`, and that needs scikit-learn and Numba, which take a second to import. So in a
+A loaded model is a `RuleRegressor`, and that needs scikit-learn and Numba, which take a second to import. So in a
 process that has not imported them, `load` returns a `LoadedModel`: it predicts a few plain rows by itself, and becomes
-the `DLNRegressor` that it stands for, in place, when anything else is asked of it.
+the `RuleRegressor` that it stands for, in place, when anything else is asked of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values
 from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 if TYPE_CHECKING:
-    from dln._estimator import DLNRegressor
+    from dln._rule import RuleRegressor
 
 #: Rows that are predicted in plain numpy: more are worth the import of what is faster.
 FEW_ROWS: Final = 1000
@@ -31,8 +31,8 @@ _PLAIN: Final = {int, float, bool, str, type(None)}
 _PLAIN_DTYPES: Final = (np.float64, np.float32, np.int64, np.object_)
 
 
-def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
-    """Return the fitted model that `DLNRegressor.save` wrote: it predicts the same bits.
+def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> RuleRegressor:
+    """Return the fitted model that `RuleRegressor.save` wrote: it predicts the same bits.
 
     Nothing in the file is ever run. A process that only loads a model and predicts a few rows, given as lists or as an
     array, imports nothing slow.
@@ -46,7 +46,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
 
     Returns
     -------
-    DLNRegressor or PaperDLNRegressor
+    RuleRegressor or DLNRegressor
         The fitted model, of the class that was saved.
 
     Raises
@@ -57,7 +57,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     Examples
     --------
     >>> import tempfile, dln
-    >>> model = dln.DLNRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
+    >>> model = dln.RuleRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model.dln")
     ...     loaded = load(f"{folder}/model.dln")
@@ -65,26 +65,26 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> DLNRegressor:
     True
 
     """
-    if "dln._estimator" in sys.modules:
-        from dln._estimator import load_estimator
+    if "dln._rule" in sys.modules:
+        from dln._rule import load_estimator
 
         return load_estimator(path, max_bytes=max_bytes)
-    return cast("DLNRegressor", LoadedModel(read_model(path, max_bytes), path))
+    return cast("RuleRegressor", LoadedModel(read_model(path, max_bytes), path))
 
 
 class LoadedModel:
-    """A model from a file that is a `DLNRegressor` as soon as more than a few predictions are asked of it."""
+    """A model from a file that is a `RuleRegressor` as soon as more than a few predictions are asked of it."""
 
     def __init__(self, saved: SavedModel, path: AnyPath) -> None:
         self._saved, self._path = saved, path
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return predictions, as `DLNRegressor.predict` does."""
+        """Return predictions, as `RuleRegressor.predict` does."""
         values = plain_values(X, self._saved.circuit.columns)
         if values is None:
             return self._whole().predict(X)
         if self._saved.named:
-            message = "X does not have valid feature names, but DLNRegressor was fitted with feature names"
+            message = "X does not have valid feature names, but RuleRegressor was fitted with feature names"
             warnings.warn(message, UserWarning, stacklevel=2)  # scikit-learn's words
         return self._saved.circuit.evaluate(values)
 
@@ -93,19 +93,19 @@ class LoadedModel:
         """The model: rules in the user's names and units."""
         return self._saved.circuit
 
-    def _whole(self) -> DLNRegressor:
+    def _whole(self) -> RuleRegressor:
         """Become the estimator, and return it."""
         from dln._saving import from_saved
 
         kind = self.__class__
         self.__dict__ = from_saved(kind, self._saved, self._path).__dict__
         vars(object)["__class__"].__set__(self, kind)  # past the property below
-        return cast("DLNRegressor", self)
+        return cast("RuleRegressor", self)
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type[DLNRegressor]:  # type: ignore[override]
+    def __class__(self) -> type[RuleRegressor]:  # type: ignore[override]
         """What `isinstance` asks for. It does not become the estimator here: `isinstance` would not notice."""
-        from dln._estimator import estimator_class
+        from dln._rule import estimator_class
 
         return estimator_class(self._saved)
 

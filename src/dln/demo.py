@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.cli._peers import lightgbm
 
 #: Rows of the table, and the seed of all that is drawn. Measured on three splits: on each of them the page was ahead of
@@ -41,7 +41,7 @@ def main() -> None:
     console.print(f"  {FORMULA}\n  (x6 to x10 have no part in it)\n")
     console.print(f"1. Learn a page of rules from {len(X_train)} rows; {len(X_test)} others are kept to test on.")
     start = time.perf_counter()
-    model = DLNRegressor(random_state=SEED, verbose=1).fit(X_train, y_train)
+    model = RuleRegressor(random_state=SEED, verbose=1).fit(X_train, y_train)
     seconds = time.perf_counter() - start
     console.print(f"   {seconds:.1f} s\n")
     console.print("2. Compare with others on the same rows: a tree of as many splits, the rest at their defaults.\n")
@@ -57,7 +57,7 @@ def main() -> None:
     )
 
 
-def _compare(console: Console, model: DLNRegressor, split: list[Any], seconds: float) -> None:
+def _compare(console: Console, model: RuleRegressor, split: list[Any], seconds: float) -> None:
     """Print test R², seconds and size of our model and of others."""
     X_train, X_test, y_train, y_test = (part.to_numpy() for part in split)
     size = model.rules_.n_conditions

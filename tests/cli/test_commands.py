@@ -171,7 +171,7 @@ def test_options_reach_the_model(tmp_path):
     """--paper, the limits of size, --test-size 0 and --weight change the fit as they say."""
     fit_houses(tmp_path, "--paper", "--test-size", "0", "--weight", "id", "--force")
     model = dln.load(tmp_path / "house.dln")
-    assert isinstance(model, dln.PaperDLNRegressor)
+    assert isinstance(model, dln.DLNRegressor)
     assert model.training_facts_["rows"] == 60
     assert "id" not in [column.name for column in model.circuit_.columns]
     fit_houses(tmp_path, "--max-conditions", "9", "--max-rule-length", "2", "--max-rules", "4", "--force")
@@ -229,7 +229,7 @@ def test_prune_of_the_papers_network(tmp_path):
 
 def test_prune_cannot_do_the_impossible(tmp_path):
     """A model without smaller ones says so in a sentence."""
-    model = dln.PaperDLNRegressor(max_epochs=1, hidden_layer_sizes=(4,)).fit([[0.0], [1.0]] * 20, [0.0, 1.0] * 20)
+    model = dln.DLNRegressor(max_epochs=1, hidden_layer_sizes=(4,)).fit([[0.0], [1.0]] * 20, [0.0, 1.0] * 20)
     model._frontier = None
     model.save(tmp_path / "m.dln")
     result = run("prune", str(tmp_path / "m.dln"), "--max-conditions", "1", "-o", str(tmp_path / "s.dln"))
@@ -252,7 +252,7 @@ def test_what_sizes_are_worth_in_words():
 
 
 def _sentences(points, ceiling):
-    model = dln.DLNRegressor()
+    model = dln.RuleRegressor()
     vars(model).update(circuit_=EMPTY, support_=[], _frontier=Frontier(points, ceiling))
     return size_sentences(model)
 

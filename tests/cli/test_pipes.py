@@ -30,18 +30,18 @@ main()
 #: A program whose fit gets Ctrl-C in its fifth epoch.
 INTERRUPTED = """
 import os, signal
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-fit = DLNRegressor.fit
+fit = RuleRegressor.fit
 
 def interrupted(self, *args, **kwargs):
     kept = list(self.callbacks or [])
     self.callbacks = [*kept, lambda epoch: signal.raise_signal(int(os.environ["SEND"])) if epoch.epoch == 5 else None]
     return fit(self, *args, **kwargs)
 
-DLNRegressor.fit = interrupted
+RuleRegressor.fit = interrupted
 main()
 """
 

@@ -12,7 +12,7 @@ import pytest
 
 import dln
 from commands import HOUSES, fit_houses, run
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.cli import _run_circuit
 from models import SMALL
 
@@ -51,7 +51,7 @@ def test_the_same_bits_as_the_estimator(many, tmp_path: Path, monkeypatch: pytes
         }
     ).with_columns(pl.when(pl.int_range(90) % 9 == 3).then(None).otherwise(pl.col("id", "town", "old")).name.keep())
     y = 3.0 * (table["id"] == IDS[1]).fill_null(value=False) + 2.0 * table["old"].fill_null(value=False)
-    model = DLNRegressor(**SMALL, categorical_features=["id", "town", "old"]).fit(table, y.to_numpy())
+    model = RuleRegressor(**SMALL, categorical_features=["id", "town", "old"]).fit(table, y.to_numpy())
     model.save(tmp_path / "m.dln")
     table.write_parquet(tmp_path / "t.parquet")
     arguments = (tmp_path / "m.dln", tmp_path / "t.parquet", "-o", tmp_path / "o.parquet")

@@ -10,7 +10,7 @@ import pytest
 
 import dln
 from commands import houses, run, write
-from dln import PaperDLNRegressor
+from dln import DLNRegressor
 
 #: The paper's model: its trials are short on sixty rows.
 TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
@@ -20,7 +20,7 @@ TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
 def folder(tmp_path, monkeypatch):
     """Work in a folder with a table; networks of a few epochs are enough."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(PaperDLNRegressor.__init__.__kwdefaults__, "max_epochs", 5)
+    monkeypatch.setitem(DLNRegressor.__init__.__kwdefaults__, "max_epochs", 5)
     write(tmp_path, {"houses.csv": houses()})
     return tmp_path
 
@@ -35,10 +35,10 @@ def test_a_search_says_what_it_found(folder):
     assert "3 of 3" in result.stderr
     assert "lowest RMSE" in result.stderr
     assert (folder / "houses.tune.log").exists()
-    line = re.search(r"PaperDLNRegressor\(random_state=0.*\)", result.stdout)
+    line = re.search(r"DLNRegressor\(random_state=0.*\)", result.stdout)
     assert line is not None
-    model = eval(line[0], {"PaperDLNRegressor": PaperDLNRegressor})  # noqa: S307 (the line is meant to be run)
-    assert isinstance(model, PaperDLNRegressor)
+    model = eval(line[0], {"DLNRegressor": DLNRegressor})  # noqa: S307 (the line is meant to be run)
+    assert isinstance(model, DLNRegressor)
 
 
 def test_a_search_goes_on_where_it_was(folder):

@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from circuits import circuits, every_case, layered_circuit
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln._errors import ExportError, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.export._cases import cases
@@ -110,7 +110,7 @@ def trained():
         table = pd.read_csv(SHARED / f"{name}.csv", na_values="?").sample(300, random_state=0)
         X = table.drop(columns=[target, *table.columns[table.columns == "car_name"]])
         X = X.astype(dict.fromkeys(categories, "category"))
-        found.append((DLNRegressor(n_networks=0, max_conditions=30, random_state=0).fit(X, table[target]), X))
+        found.append((RuleRegressor(n_networks=0, max_conditions=30, random_state=0).fit(X, table[target]), X))
     return found
 
 

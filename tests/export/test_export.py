@@ -16,7 +16,7 @@ import sqlglot
 
 import dln
 from circuits import layered_circuit
-from dln import DLNRegressor, ExportError, NotVerifiedWarning, VerificationError
+from dln import ExportError, NotVerifiedWarning, RuleRegressor, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
 from dln.export import _targets
 from dln.export._dialects import DIALECTS
@@ -31,7 +31,7 @@ ROW = {"bmi": 35.0, "smoker": "yes", "rooms": 2, "garage": True}
 
 def model(circuit=CIRCUIT, target="charges"):
     """Return a model of a circuit, as if it had been fitted."""
-    fitted = DLNRegressor()
+    fitted = RuleRegressor()
     fitted.circuit_, fitted.target_name_ = circuit, target
     return fitted
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dln import CheckpointError, CheckpointWarning, DLNRegressor, FitInterruptedWarning, PaperDLNRegressor
+from dln import CheckpointError, CheckpointWarning, DLNRegressor, FitInterruptedWarning, RuleRegressor
 from dln.network import _checkpoint
 from models import SMALL, SMALL_PAPER, frame, target
 
@@ -27,27 +27,27 @@ def interrupt_at(epoch: int, network: int = 1):
     return callback
 
 
-def fit(folder: Path, **changes: Any) -> DLNRegressor:
+def fit(folder: Path, **changes: Any) -> RuleRegressor:
     """Fit with a checkpoint."""
     table = frame()
     settings = {**SETTINGS, "checkpoint": folder / "run.ckpt", **changes}
-    return DLNRegressor(**settings).fit(table, target(table))
+    return RuleRegressor(**settings).fit(table, target(table))
 
 
-def fit_paper(folder: Path, **changes: Any) -> PaperDLNRegressor:
+def fit_paper(folder: Path, **changes: Any) -> DLNRegressor:
     """Fit the paper's network with a checkpoint."""
     table = frame()
     settings = {**SMALL_PAPER, "max_epochs": 12, "checkpoint": folder / "run.ckpt", **changes}
-    return PaperDLNRegressor(**settings).fit(table, target(table))
+    return DLNRegressor(**settings).fit(table, target(table))
 
 
-def interrupted(folder: Path, epoch: int = 4, **changes: Any) -> DLNRegressor:
+def interrupted(folder: Path, epoch: int = 4, **changes: Any) -> RuleRegressor:
     """Fit with a checkpoint, and interrupt the fit."""
     with pytest.warns(FitInterruptedWarning):
         return fit(folder, callbacks=[interrupt_at(epoch)], **changes)
 
 
-def file_of(model: DLNRegressor, folder: Path) -> bytes:
+def file_of(model: RuleRegressor, folder: Path) -> bytes:
     """Return the bytes of a model's file."""
     model.save(folder / "model.dln")
     return (folder / "model.dln").read_bytes()
@@ -156,7 +156,7 @@ def test_other_data_is_refused(tmp_path: Path):
     interrupted(tmp_path)
     table = frame()
     y = target(table)
-    model = DLNRegressor(**SETTINGS, checkpoint=tmp_path / "run.ckpt")
+    model = RuleRegressor(**SETTINGS, checkpoint=tmp_path / "run.ckpt")
     with pytest.raises(CheckpointError, match="the data is not the same"):
         model.fit(table, y + np.arange(len(y)) % 2)
     with pytest.raises(CheckpointError, match="number of distinct rows was 80 and is 70"):
@@ -234,7 +234,7 @@ def test_memory_that_runs_out_is_told(monkeypatch: pytest.MonkeyPatch):
         raise MemoryError(message)
 
     monkeypatch.setattr("dln.network._networks.train", none_left)
-    model = DLNRegressor(**SETTINGS)
+    model = RuleRegressor(**SETTINGS)
     table = frame()
     with pytest.raises(
         MemoryError, match=r"network 1 did not fit in memory \(Unable to allocate 9 TiB\): try fewer rows"

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 
 import dln
 from commands import fit_houses, houses, run, write
-from dln import DLNRegressor, ModelFileError
+from dln import ModelFileError, RuleRegressor
 from dln._saving import to_saved
 from dln.readers._intervals import Residuals
 from dln.readers._widths import STEPS, Intervals
@@ -22,11 +22,11 @@ from models import SMALL, frame, target
 COVERAGES = [0.005, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995]
 
 
-def fitted() -> tuple[DLNRegressor, object, object]:
+def fitted() -> tuple[RuleRegressor, object, object]:
     """Return a model with a table that it has not seen, and its target."""
     seen, unseen = frame(200, seed=0), frame(300, seed=1)
     rng = np.random.default_rng(0)
-    model = DLNRegressor(**SMALL).fit(seen, target(seen) + rng.normal(size=200))
+    model = RuleRegressor(**SMALL).fit(seen, target(seen) + rng.normal(size=200))
     return model, unseen, target(unseen) + rng.normal(size=300)
 
 
@@ -175,7 +175,7 @@ def test_intervals_on_the_command_line(tmp_path: Path):
 def test_without_test_rows_there_are_no_intervals(tmp_path: Path):
     """The paper's network, fitted on all rows, knows no errors on others, and says what would help.
 
-    `DLNRegressor` may know them without test rows, from its folds, if the time is enough for those.
+    `RuleRegressor` may know them without test rows, from its folds, if the time is enough for those.
     """
     model = fit_houses(tmp_path, "--paper", "--test-size", "0")
     result = run("predict", str(model), str(tmp_path / "houses.csv"), "--interval", "0.9")

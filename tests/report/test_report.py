@@ -14,7 +14,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 
 import dln
 from circuits import circuits, circuits_with_tables, every_case
-from dln import DLNRegressor, MissingExtraError
+from dln import MissingExtraError, RuleRegressor
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND
 from dln.circuit._words import node_text
@@ -231,7 +231,7 @@ def test_bad_input_is_told(tmp_path):
 @pytest.mark.parametrize("y", [[3.0, 3.0], [1e290, -1e290], [1e-290, 0.0]])
 def test_odd_targets_have_a_page(tmp_path, y):
     """Constant, huge and tiny targets do not break a page."""
-    model = DLNRegressor(n_networks=0, n_teachers=0, random_state=0).fit(
+    model = RuleRegressor(n_networks=0, n_teachers=0, random_state=0).fit(
         [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0]
     )
     assert "Mean error" in model.report(tmp_path / "x.html", [[1.0], [3.0]], y).read_text(encoding="utf-8")
@@ -239,7 +239,7 @@ def test_odd_targets_have_a_page(tmp_path, y):
 
 def test_a_model_of_one_number_has_a_page(tmp_path):
     """A model without rules, and one whose columns no rule reads, are told as they are."""
-    model = DLNRegressor(n_networks=0, n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 2.0, 2.0])
+    model = RuleRegressor(n_networks=0, n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 2.0, 2.0])
     text = model.report(tmp_path / "x.html", [[1.0], [2.0]], [2.0, 2.5]).read_text(encoding="utf-8")
     assert "The model has no rules: it is one number." in text
 
@@ -247,7 +247,7 @@ def test_a_model_of_one_number_has_a_page(tmp_path):
 def test_a_notebook_shows_the_scorecard():
     """A fitted model shows its rules where an unfitted one shows scikit-learn's diagram; names are harmless there."""
     model, X, _ = mixed_model()
-    assert "sk-" in DLNRegressor()._repr_html_()
+    assert "sk-" in RuleRegressor()._repr_html_()
     shown = model._repr_html_()
     assert shown.count("data-rule=") == len(model.rules_)
     assert model._repr_mimebundle_()["text/html"] == shown

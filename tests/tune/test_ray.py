@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dln import PaperDLNRegressor
+from dln import DLNRegressor
 from dln.tune import StudyError, search
 
 ray = pytest.importorskip("ray")
@@ -45,13 +45,13 @@ def cluster(monkeypatch):
         signal.signal(signal.SIGTERM, own)
 
 
-def waiting_model(flag: Path) -> PaperDLNRegressor:
+def waiting_model(flag: Path) -> DLNRegressor:
     """Return a DLN whose first fit anywhere writes down on which machine it is, and never ends.
 
     The class is made here, so that it is sent by its code: the cluster cannot import this file.
     """
 
-    class Waiting(PaperDLNRegressor):
+    class Waiting(DLNRegressor):
         def fit(self, X, y):
             try:
                 with flag.open("x") as file:
@@ -110,4 +110,4 @@ def test_a_search_survives_the_loss_of_a_machine_and_is_the_same_as_here(cluster
 def test_no_cluster(address):
     """Where there is no cluster, one sentence says so, and soon."""
     with pytest.raises(StudyError, match="Ray cluster at"):
-        search(PaperDLNRegressor(), np.zeros((30, 1)), np.arange(30.0), n_trials=1, ray=address)
+        search(DLNRegressor(), np.zeros((30, 1)), np.arange(30.0), n_trials=1, ray=address)

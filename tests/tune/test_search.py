@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from dln import DLNRegressor
+from dln import RuleRegressor
 from dln.tune import Context, search
 from dln.tune._data import split
 from dln.tune._folds import Folds
@@ -103,9 +103,9 @@ def test_a_page_is_searched_for_too():
         del context
         return {"n_grown_rules": trial.suggest_int("n_grown_rules", 10, 30), "n_networks": 1}
 
-    study = search(DLNRegressor(**SMALL), X[:80], Y[:80], space=space, n_trials=3, folds=2, random_state=0)
+    study = search(RuleRegressor(**SMALL), X[:80], Y[:80], space=space, n_trials=3, folds=2, random_state=0)
     assert [trial.state for trial in study.trials] == ["complete"] * 3
-    job = Job(DLNRegressor(**SMALL), Folds(X[:80], Y[:80], split(80, 2, 0)))
+    job = Job(RuleRegressor(**SMALL), Folds(X[:80], Y[:80], split(80, 2, 0)))
     assert evaluate(job, Trial(0, {}, Thresholds())).curve == {}
     assert study.best_model.rules_.n_conditions <= SMALL["max_conditions"]
 

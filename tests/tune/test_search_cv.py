@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from dln.tune import DLNSearchCV
 from searches import QUICK, X, Y, alphas, network, rates, ridge, told
 
-REFITTED = PaperDLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=10)
+REFITTED = DLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=10)
 
 
 @parametrize_with_checks([DLNSearchCV(REFITTED, n_trials=2, cv=2)])
@@ -44,8 +44,8 @@ def test_the_search_as_an_estimator():
 
 
 def test_the_default_estimator_is_a_dln():
-    """Without an estimator it is DLNRegressor() that is searched for."""
-    assert DLNSearchCV()._estimator().get_params() == DLNRegressor().get_params()
+    """Without an estimator it is RuleRegressor() that is searched for."""
+    assert DLNSearchCV()._estimator().get_params() == RuleRegressor().get_params()
 
 
 def test_without_refit_there_is_nothing_to_predict_with():

@@ -6,14 +6,14 @@ import optuna
 import pytest
 from sklearn.linear_model import Ridge
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from dln.tune import Context, default_space, paper_space, search
 from dln.tune._space import own_space
 from searches import QUICK, X, Y
 
 
 @pytest.mark.parametrize(
-    ("space", "kind", "widest"), [(paper_space, PaperDLNRegressor, 800), (default_space, DLNRegressor, 500)]
+    ("space", "kind", "widest"), [(paper_space, DLNRegressor, 800), (default_space, RuleRegressor, 500)]
 )
 def test_our_own_spaces_give_parameters_that_a_dln_takes(space, kind, widest):
     """Whatever is drawn for whatever table is a valid setting of every parameter that it names."""
@@ -30,7 +30,7 @@ def test_the_space_fits_the_model():
     """The paper's model is searched in the paper's space, the default model in its own."""
     paper = search(QUICK, X, Y, n_trials=2, folds=2, random_state=0)
     assert "gradient_factor" in paper.trials[1].params
-    assert own_space(DLNRegressor()) is default_space
+    assert own_space(RuleRegressor()) is default_space
     assert own_space(QUICK) is paper_space
     with pytest.raises(ValueError, match="space must be given for Ridge"):
         own_space(Ridge())

@@ -26,7 +26,7 @@ MODELS: Final[dict[str, str]] = {
 }
 PAPER: Final = tuple(MODELS)[:10]
 
-#: Ablations of the paper's DLN: name -> title. Each changes one setting of `PaperDLNRegressor`.
+#: Ablations of the paper's DLN: name -> title. Each changes one setting of `DLNRegressor`.
 ABLATIONS: Final[dict[str, str]] = {
     "no-schedule": "No temperature schedule",
     "two-phases": "Two phases",

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from dln import DLNRegressor, FitInterruptedWarning, __version__, operations
+from dln import FitInterruptedWarning, RuleRegressor, __version__, operations
 from dln.tune import Context, Space, TrialRecord, search
 from dln_bench import _quick, _stamp, datasets
 from dln_bench._results import Result, Unit
@@ -136,12 +136,12 @@ def _measured(
         found["select_ops"] = operations(circuit, "select").total
         found |= {"rules": len(circuit.rules), "literals": len(circuit.literals)}
         found["longest"] = max((rule.conditions for rule in model.rules_), default=0)
-    if isinstance(model, DLNRegressor):
+    if isinstance(model, RuleRegressor):
         found |= _page_facts(model, test)
     return found
 
 
-def _page_facts(model: DLNRegressor, test: tuple[Any, Any]) -> dict[str, Any]:
+def _page_facts(model: RuleRegressor, test: tuple[Any, Any]) -> dict[str, Any]:
     low, high = model.predict_interval(test[0], 0.9).T
     smaller = [size for size in PRUNED if size < model.rules_.n_conditions]
     return {

@@ -48,8 +48,8 @@ class ModelCost:
         return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
 
 
-def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCost:
-    """Return what one prediction costs: of a circuit, a fitted `DLNRegressor`, or a fitted model of another library.
+def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | ModelCost:
+    """Return what one prediction costs: of a circuit, a fitted `RuleRegressor`, or a fitted model of another library.
 
     Known are scikit-learn's linear models, nearest neighbours, trees, forests, boosting, SVR and MLPRegressor, a
     torch module of linear layers, LightGBM and EBM; a Pipeline counts as its last step, a search as its best model.
@@ -58,8 +58,8 @@ def operations(model: Any, reading: Reading = "paper") -> CircuitCost | ModelCos
     ----------
     model : Circuit or fitted model
         What predicts.
-    reading : {"paper", "select"}, default="paper"
-        How the weights of a circuit's rules are counted, as for `DLNRegressor.cost`.
+    reading : {"multiply", "select"}, default="multiply"
+        How the weights of a circuit's rules are counted, as for `RuleRegressor.cost`.
 
     Returns
     -------

@@ -68,14 +68,14 @@ MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
 #: A rule is 0 or 1, so its weight is not multiplied but let through: 16 ANDs, then added.
 SELECT_ADD: Final = 16 * GATE + FLOAT16.addition
 
-Reading = Literal["paper", "select"]
+Reading = Literal["multiply", "select"]
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitCost:
     """What a circuit costs in basic logic operations, by part.
 
-    `reading` says how a rule enters the sum: ``"paper"`` multiplies its weight and adds (1244 operations),
+    `reading` says how a rule enters the sum: ``"multiply"`` multiplies its weight and adds (1244 operations),
     ``"select"`` lets the weight through or not and adds (140 operations).
     """
 
@@ -86,7 +86,7 @@ class CircuitCost:
     n_xor_gates: int
     n_rules: int
     category_gates: int
-    reading: Reading = "paper"
+    reading: Reading = "multiply"
 
     @property
     def thresholds(self) -> int:
@@ -106,7 +106,7 @@ class CircuitCost:
     @property
     def rules(self) -> int:
         """Operations of the weighted sum, in float16."""
-        return self.n_rules * (MULTIPLY_ADD if self.reading == "paper" else SELECT_ADD)
+        return self.n_rules * (MULTIPLY_ADD if self.reading == "multiply" else SELECT_ADD)
 
     @property
     def total(self) -> int:
@@ -122,7 +122,7 @@ class CircuitCost:
         return self.total
 
     def __str__(self) -> str:
-        how = "multiply and add" if self.reading == "paper" else "select and add"
+        how = "multiply and add" if self.reading == "multiply" else "select and add"
         n_tests = self.n_category_bits + self.n_missing_tests
         rows = (
             ("thresholds", f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)", self.thresholds),
@@ -139,7 +139,7 @@ class CircuitCost:
         return "\n".join(f"{a:<{widths[0]}}  {c:>{widths[2]}}  {b}" for a, b, c in rows)
 
 
-def circuit_cost(circuit: Circuit, reading: Reading = "paper") -> CircuitCost:
+def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
     """Return what one prediction of the circuit costs: what no rule uses costs nothing, what several use counts once.
 
     >>> from dln.circuit._circuit import Column, Gate, Rule

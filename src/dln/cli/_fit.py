@@ -109,10 +109,10 @@ def _train(
     split: Split, settings: dict[str, Any], *, paper: bool, limit: float | None
 ) -> tuple[CircuitRegressor, float, bool]:
     """Return the model, the seconds that it took, and whether Ctrl-C ended it early."""
-    from dln import DLNRegressor, PaperDLNRegressor
+    from dln import DLNRegressor, RuleRegressor
 
     start = time.perf_counter()
-    kind = PaperDLNRegressor if paper else DLNRegressor
+    kind = DLNRegressor if paper else RuleRegressor
     model: CircuitRegressor = kind(max_seconds=limit, **settings)
 
     def rephrased(text: str) -> str:

@@ -9,16 +9,16 @@ from dln.cli._mistakes import Mistake
 from dln.cli._read import existing_file
 
 if TYPE_CHECKING:
-    from dln import DLNRegressor, PaperDLNRegressor
+    from dln import DLNRegressor, RuleRegressor
     from dln.readers.model_file import SavedModel
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz")
 
 
-def open_model(name: str) -> DLNRegressor | PaperDLNRegressor:
+def open_model(name: str) -> RuleRegressor | DLNRegressor:
     """Return the model in a file; a table in its place is told apart from a damaged model."""
     path = _path(name)
-    from dln._estimator import load_estimator
+    from dln._rule import load_estimator
 
     return load_estimator(path)
 

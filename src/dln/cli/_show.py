@@ -49,7 +49,7 @@ def _facts(name: str, model: CircuitRegressor, max_rules: int | None) -> dict[st
         ],
         "columns_used": columns_used(model),
         "epochs": model.n_iter_,
-        "operations": {reading: int(model.cost(reading)) for reading in ("paper", "select")},
+        "operations": {reading: int(model.cost(reading)) for reading in ("multiply", "select")},
     }
 
 
@@ -68,7 +68,7 @@ def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
     circuit = model.circuit_
     used = columns_used(model)
     unused = [column.name for column in circuit.columns if column.name not in used]
-    costs = " or ".join(f"{thousands(int(model.cost(reading)))} ({reading})" for reading in ("select", "paper"))
+    costs = " or ".join(f"{thousands(int(model.cost(reading)))} ({reading})" for reading in ("select", "multiply"))
     literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
     rows = [("file", name), ("reads", ", ".join(map(name_text, used)) or "no column")]
     if unused:

@@ -83,7 +83,7 @@ def tune(
     quiet: _options.Quiet = False,
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
-    from dln import DLNRegressor, PaperDLNRegressor
+    from dln import DLNRegressor, RuleRegressor
     from dln.cli._columns import ColumnOptions
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
@@ -102,7 +102,7 @@ def tune(
         tell_columns(file, data, chosen)
         _tell_start(options)
     settings: dict[str, Any] = {"random_state": seed} | size
-    model: CircuitRegressor = (PaperDLNRegressor if paper else DLNRegressor)(**settings)
+    model: CircuitRegressor = (DLNRegressor if paper else RuleRegressor)(**settings)
     study, interrupted = _search(model, data, options, talks=talks)
     if output is not None:
         _save(study, output, target)
@@ -224,7 +224,7 @@ def _tell_next(study: Study, settings: Mapping[str, Any], output: str | None, *,
     if output is not None:
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
-    maker = "PaperDLNRegressor" if paper else "DLNRegressor"
+    maker = "DLNRegressor" if paper else "RuleRegressor"
     arguments = {**settings, **study.best_params}
     line = f"{maker}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
     show("\nIn Python:", Text(f"  {line}"), "With -o best.dln the same command saves the model; no trial is run again.")

@@ -14,7 +14,7 @@ from dln.cli._mistakes import complain
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln import DLNRegressor
+    from dln import RuleRegressor
 
 
 def verify(
@@ -53,7 +53,7 @@ def verify(
         show(f"{exported}: {verification}.")
 
 
-def _rows(model: DLNRegressor, model_name: str, table: str) -> pl.DataFrame:
+def _rows(model: RuleRegressor, model_name: str, table: str) -> pl.DataFrame:
     """Return the model's columns of a table."""
     from dln.cli._inputs import find_inputs, inputs_of
     from dln.cli._read import open_table

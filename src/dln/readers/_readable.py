@@ -97,13 +97,13 @@ class ReadableModel:
         check_is_fitted(self)
         return shapley_values(self.circuit_, self._values(X), self._values(background))
 
-    def cost(self, reading: Reading = "paper") -> CircuitCost:
+    def cost(self, reading: Reading = "multiply") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
 
         Parameters
         ----------
-        reading : {"paper", "select"}, default="paper"
-            "paper" counts a multiplication and an addition per rule, "select" an addition that the rule lets through.
+        reading : {"multiply", "select"}, default="multiply"
+            What a rule costs: "multiply" counts a multiplication and an addition, "select" an addition that it gates.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class ReadableModel:
 
         Returns
         -------
-        DLNRegressor or PaperDLNRegressor
+        RuleRegressor or DLNRegressor
             A fitted copy; the model itself stays as it is.
 
         Raises

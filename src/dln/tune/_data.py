@@ -94,7 +94,7 @@ def split(n_rows: int, folds: int, seed: int) -> tuple[tuple[Rows, Rows], ...]:
 def check_estimator_kind(estimator: Any) -> None:
     """Refuse what is no regressor."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
+        message = f"estimator must be a scikit-learn regressor like RuleRegressor(), got {estimator!r}"
         raise ValueError(message)
     if not is_regressor(estimator):
         message = f"estimator must be a regressor: a search minimises the squared error; got {estimator!r}"

@@ -68,7 +68,7 @@ def search(
     space : callable or None, default=None
         ``space(trial, context)`` uses the Optuna trial's ``suggest_float``, ``suggest_int`` and ``suggest_categorical``
         and returns parameters to set; the `Context` tells rows and columns. None: `paper_space` for
-        `PaperDLNRegressor`, `default_space` for `DLNRegressor`.
+        `DLNRegressor`, `default_space` for `RuleRegressor`.
     folds : int or None, default=None
         Folds of the cross-validation; None: 4 up to 1000 rows, 3 up to 5000, then 2.
     timeout : float or None, default=None

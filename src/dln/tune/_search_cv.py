@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
-from dln._estimator import DLNRegressor
+from dln._rule import RuleRegressor
 from dln.tune._context import Space
 from dln.tune._search import search
 from dln.tune._study import Study
@@ -35,7 +35,7 @@ class DLNSearchCV(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : regressor or None, default=None
-        What to search for; None: ``DLNRegressor()``.
+        What to search for; None: ``RuleRegressor()``.
     space : callable or None, default=None
         Where to search, as for `search`.
     n_trials : int, default=32
@@ -71,7 +71,7 @@ class DLNSearchCV(RegressorMixin, BaseEstimator):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    >>> model = DLNSearchCV(DLNRegressor.paper(max_epochs=5), n_trials=3, random_state=0).fit(X, y)
+    >>> model = DLNSearchCV(RuleRegressor.paper(max_epochs=5), n_trials=3, random_state=0).fit(X, y)
     >>> model.predict(X[:2]).shape, len(model.cv_results_["params"])
     ((2,), 3)
 
@@ -194,7 +194,7 @@ class DLNSearchCV(RegressorMixin, BaseEstimator):
         return tags
 
     def _estimator(self) -> Any:
-        return DLNRegressor() if self.estimator is None else self.estimator
+        return RuleRegressor() if self.estimator is None else self.estimator
 
 
 def _results(study: Study) -> dict[str, Any]:

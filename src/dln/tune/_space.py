@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dln._estimator import DLNRegressor
-from dln._paper import PaperDLNRegressor
+from dln._dln import DLNRegressor
+from dln._rule import RuleRegressor
 from dln.tune._context import Context, Space
 from dln.tune._paper_space import paper_space
 
@@ -47,12 +47,12 @@ def default_space(trial: Any, context: Context) -> dict[str, Any]:
 
 def own_space(estimator: Any) -> Space:
     """Return the space of an estimator that is a DLN."""
-    if isinstance(estimator, PaperDLNRegressor):
+    if isinstance(estimator, DLNRegressor):
         return paper_space
-    if not isinstance(estimator, DLNRegressor):
+    if not isinstance(estimator, RuleRegressor):
         message = (
             f"space must be given for {type(estimator).__name__}: a function space(trial, context) that returns "
-            "parameters to set; only DLNRegressor and PaperDLNRegressor have a space of their own"
+            "parameters to set; only RuleRegressor and DLNRegressor have a space of their own"
         )
         raise ValueError(message)
     return default_space

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
+from dln._dln import DLNRegressor
 from dln._errors import FitInterruptedWarning
-from dln._paper import PaperDLNRegressor
 from dln._regressor import CircuitRegressor
 from dln.network._loop import Epoch
 from dln.tune._folds import Folds, Part
@@ -142,7 +142,7 @@ class _Watch:
     def of(self, model: CircuitRegressor) -> Callable[[Epoch], None]:
         """Return the callback for a model."""
         # The networks of a page only propose rules, and say little about the model: they are not judged by the epoch.
-        judged = isinstance(model, PaperDLNRegressor)
+        judged = isinstance(model, DLNRegressor)
         max_epochs = model.max_epochs
 
         def after_epoch(epoch: Epoch) -> None:

@@ -30,6 +30,6 @@ def test_masked_targets_and_weights_are_refused():
     refuse_mask(masked[:1], "y")
     refuse_mask([1.0], "y")
     with pytest.raises(ValueError, match="y must be known in every row"):
-        dln.DLNRegressor().fit([[1.0], [2.0]], masked)
+        dln.RuleRegressor().fit([[1.0], [2.0]], masked)
     with pytest.raises(ValueError, match="sample_weight must be known in every row"):
-        dln.DLNRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=masked)
+        dln.RuleRegressor().fit([[1.0], [2.0]], [1.0, 2.0], sample_weight=masked)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from dln import DLNRegressor, PaperDLNRegressor
+from dln import DLNRegressor, RuleRegressor
 from dln.tune import Context, Space, paper_space
 from dln_bench._names import ABLATIONS, SIZES, TITLES
 from dln_bench.datasets import Facts
@@ -91,7 +91,7 @@ def inner_params(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _make_paper(_facts: Facts, seed: int) -> Any:
-    return PaperDLNRegressor(random_state=seed, n_jobs=1)
+    return DLNRegressor(random_state=seed, n_jobs=1)
 
 
 def _make_lightgbm(_facts: Facts, seed: int) -> Any:
@@ -140,7 +140,7 @@ def _cart(size: int) -> Model:
 
 
 def _ours(changes: dict[str, Any]) -> Model:
-    return Model(lambda _, seed: DLNRegressor(random_state=seed, n_jobs=1, **changes), inner="")
+    return Model(lambda _, seed: RuleRegressor(random_state=seed, n_jobs=1, **changes), inner="")
 
 
 def _ablation(changes: dict[str, Any]) -> Model:
@@ -149,7 +149,7 @@ def _ablation(changes: dict[str, Any]) -> Model:
     def space(trial: Any, context: Context) -> dict[str, Any]:
         return {**paper_space(trial, context), **changes}
 
-    return Model(lambda _, seed: PaperDLNRegressor(random_state=seed, n_jobs=1, **changes), space, "", last=LAST)
+    return Model(lambda _, seed: DLNRegressor(random_state=seed, n_jobs=1, **changes), space, "", last=LAST)
 
 
 def _searched(space: Space, make: Callable[[int], Any]) -> Model:

@@ -152,7 +152,7 @@ class ModelPart(_Part, frozen=True):
     """Columns of the table that were dates: those of the model are their parts, like ``sold_at (month)``."""
     intervals: IntervalsPart | None = None
     """How far predictions may be off."""
-    kind: TypingLiteral["page", "paper"] = "page"
+    kind: TypingLiteral["rules", "network"] = "rules"
     """Whether it was learned as a page of rules or as the paper's network."""
     frontier: FrontierPart | None = None
     """Models of other sizes."""
@@ -172,7 +172,7 @@ class SavedModel:
     target: str | None = None
     dates: Sequence[str] = ()
     intervals: Intervals | None = None
-    kind: TypingLiteral["page", "paper"] = "page"
+    kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
 
 

@@ -1,0 +1,133 @@
+"""A set of rules with the products that tell, exactly, what any change of one rule would bring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dln.rules._bits import pack
+from dln.rules._expression import Expression, length
+from dln.rules._task import Task
+from dln.solve._products import Bools, Floats
+
+#: A rule whose variance given the others is below this share of its own is taken as a sum of them.
+DEPENDENT = 1e-4
+
+
+class RuleSet:
+    """Rules, all weights refitted by ridge regression whenever anything changes."""
+
+    def __init__(self, task: Task, expressions: Sequence[Expression]) -> None:
+        self.task = task
+        self.expressions = list(expressions)
+        self.lengths = [length(expression) for expression in expressions]
+        self.fires: Bools = np.empty((len(self), task.n_rows), np.bool_)
+        """(n_rules, n)"""
+        for j, expression in enumerate(expressions):
+            self.fires[j] = task.signals(expression)
+        self.words = pack(self.fires)
+        """(n_rules, n_words): the same as bits."""
+        self.means: Floats = self.fires @ task.weight / task.total_weight
+        self.gram: Floats = self._covariances(self.fires)
+        self.right: Floats = self.fires @ (task.weight * task.centred)
+        self._inverse: Floats | None = None
+        self.marginal = 0.0
+        """What the last condition brought when the set was last extended."""
+
+    def __len__(self) -> int:
+        return len(self.expressions)
+
+    @property
+    def n_conditions(self) -> int:
+        return sum(self.lengths)
+
+    @property
+    def inverse(self) -> Floats:
+        """Of the penalised Gram matrix; whoever changes the products changes it, too, or forgets it."""
+        if self._inverse is None:
+            self._inverse = np.ascontiguousarray(np.linalg.inv(self._penalised()))
+        return self._inverse
+
+    def forget_inverse(self) -> None:
+        """Let it be made anew: one that was brought up to date often is not exact any more."""
+        self._inverse = None
+
+    def copy(self) -> RuleSet:
+        """Return a set that changes on its own."""
+        other = object.__new__(RuleSet)
+        other.__dict__.update(self.__dict__)
+        other.expressions, other.lengths = list(self.expressions), list(self.lengths)
+        for name in ("fires", "words", "means", "gram", "right"):
+            setattr(other, name, getattr(self, name).copy())
+        other.forget_inverse()
+        return other
+
+    def weights(self, penalty: float | None = None) -> tuple[float, Floats]:
+        """Return the intercept and the rules' weights."""
+        if not len(self):
+            return self.task.mean, np.empty(0)
+        weights: Floats = np.asarray(np.linalg.solve(self._penalised(penalty), self.right), np.float64)
+        return self.task.mean - float(weights @ self.means), weights
+
+    def loss(self) -> float:
+        """Return the penalised squared error of the refitted rules."""
+        return self.task.variation - float(self.right @ self.weights()[1])
+
+    def residual(self) -> Floats:
+        """Return what the refitted rules leave of the target, ``(n,)``."""
+        intercept, weights = self.weights()
+        return self.task.target - intercept - weights @ self.fires
+
+    def gains(self, rules: Bools) -> Floats:
+        """Return by how much each of some rules ``(n_rules, n)`` would lower the loss, if it joined the set."""
+        task = self.task
+        mass = rules @ task.weight
+        own = mass * (1.0 - mass / task.total_weight)
+        explained = rules @ (task.weight * self.residual())
+        across = self._covariances(rules)
+        given = own + task.penalty - ((across @ self.inverse) * across).sum(axis=1)
+        gains: Floats = explained**2 / np.maximum(given, DEPENDENT * own + np.finfo(np.float64).tiny)
+        # A rule that always fires, or never, tells nothing; its products are rounding errors.
+        return np.where((mass > 0.5) & (mass < task.total_weight - 0.5), gains, 0.0)  # noqa: PLR2004 (half a row)
+
+    def replace(self, j: int, expression: Expression) -> None:
+        """Put another rule in the place of one."""
+        self.forget_inverse()
+        self.expressions[j], self.lengths[j] = expression, length(expression)
+        task = self.task
+        fires = self.fires[j] = task.signals(expression)
+        self.words[j] = pack(fires[np.newaxis])[0]
+        self.means[j] = float(task.weight @ fires) / task.total_weight
+        self.gram[j] = self.gram[:, j] = self._covariances(fires[np.newaxis])[0]
+        self.right[j] = float((task.weight * task.centred) @ fires)
+
+    def add(self, expression: Expression) -> None:
+        """Add a rule."""
+        self.expressions.append(expression)
+        self.lengths.append(length(expression))
+        self.fires = np.concatenate([self.fires, np.empty((1, self.task.n_rows), np.bool_)])
+        self.words = np.concatenate([self.words, np.empty((1, self.words.shape[1]), np.uint64)])
+        self.means, self.right = np.append(self.means, 0.0), np.append(self.right, 0.0)
+        self.gram = np.pad(self.gram, ((0, 1), (0, 1)))
+        self.replace(len(self) - 1, expression)
+
+    def keep(self, kept: Sequence[int]) -> None:
+        """Take all other rules away."""
+        self.forget_inverse()
+        self.expressions = [self.expressions[j] for j in kept]
+        self.lengths = [self.lengths[j] for j in kept]
+        indices = np.array(kept, np.intp)
+        self.fires, self.words = self.fires[indices], self.words[indices]
+        self.means, self.right = self.means[indices], self.right[indices]
+        self.gram = self.gram[np.ix_(indices, indices)]
+
+    def _penalised(self, penalty: float | None = None) -> Floats:
+        return self.gram + (self.task.penalty if penalty is None else penalty) * np.eye(len(self))
+
+    def _covariances(self, rules: Bools) -> Floats:
+        """Return the covariances of rules ``(n_rules, n)`` with those of the set, times the weight of all rows."""
+        weight = self.task.weight
+        # Single precision: counts of rows are exact in it, and it takes half the time.
+        together = (rules * weight.astype(np.float32)) @ self.fires.astype(np.float32).T
+        return np.asarray(together - np.outer(rules @ weight, self.means), np.float64)

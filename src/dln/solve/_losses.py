@@ -1,0 +1,50 @@
+"""What predictions are judged by: the loss that the user chose, told as a share of what the best constant leaves."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dln.solve._products import Floats
+
+#: Huber's loss turns from square to line at one standard deviation of the target, which is one here.
+HUBER_DELTA: Final = 1.0
+
+
+class Loss(NamedTuple):
+    """A loss by name, and the quantile where that is to be predicted."""
+
+    name: str = "squared_error"
+    quantile: float = 0.5
+
+    def total(self, residual: Floats, weight: Floats) -> float:
+        """Return the weighted sum of losses of residuals: the target less the prediction."""
+        size = np.abs(residual)
+        if self.name == "squared_error":
+            losses = residual**2
+        elif self.name == "huber":
+            losses = np.where(size <= HUBER_DELTA, 0.5 * residual**2, HUBER_DELTA * (size - 0.5 * HUBER_DELTA))
+        elif self.name == "quantile":
+            losses = np.where(residual > 0, self.quantile, 1.0 - self.quantile) * size
+        else:
+            losses = size
+        return float(weight @ losses)
+
+    def explained(self, y: Floats, predicted: Floats, weight: Floats) -> float:
+        """Return 1 less the loss as a share of that of the best constant: R² where the loss is the square.
+
+        >>> y = np.array([0.0, 1.0, 2.0])
+        >>> Loss().explained(y, np.array([0.0, 1.0, 1.0]), np.ones(3))
+        0.5
+        """
+        whole = self.total(y - self._constant(y, weight), weight)
+        return 1.0 - self.total(y - predicted, weight) / whole if whole > 0 else 0.0
+
+    def _constant(self, y: Floats, weight: Floats) -> float:
+        if self.name in {"squared_error", "huber"}:
+            return float(np.average(y, weights=weight))
+        order = np.argsort(y, kind="stable")
+        share = np.cumsum(weight[order]) / weight.sum()
+        wanted = self.quantile if self.name == "quantile" else 0.5
+        return float(y[order[min(int(np.searchsorted(share, wanted)), len(y) - 1)]])

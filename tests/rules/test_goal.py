@@ -1,0 +1,216 @@
+"""What students learn: teachers, synthetic rows, folds, screening and the clock."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from dln.circuit._circuit import Column
+from dln.data._encoding import learn_encoder
+from dln.rules import _screen, _task
+from dln.rules._goal import Distillation, Goal, Sample
+from dln.rules._inputs import bin_inputs
+from dln.rules._screen import screened
+from dln.rules._synthetic import synthetic_rows
+from dln.rules._task import Clock, Task
+from dln.rules._teachers import Lessons, n_teachers, teach
+from learned import seeds, some_inputs, some_task
+
+
+def lessons_of(n=20, n_folds=5, n_synthetic=7):
+    """Return lessons in which teacher k predicts 100 k + row."""
+    fold = np.arange(n) % n_folds
+    by_fold = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n)
+    synthetic = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n_synthetic)
+    return Lessons(fold, by_fold, synthetic, 0.5)
+
+
+def test_unseen_labels_are_of_teachers_that_have_not_seen_the_row():
+    """A row's unseen label is of its own fold's teachers, its seen label the mean of the others'."""
+    lessons = lessons_of()
+    rows = np.arange(20)
+    np.testing.assert_array_equal(lessons.unseen, 100.0 * (rows % 5) + rows)
+    for i in range(20):
+        others = [lessons.by_fold[k, i] for k in range(5) if k != i % 5]
+        assert lessons.seen[i] == pytest.approx(np.mean(others))
+    np.testing.assert_array_equal(lessons.synthetic, 200.0 + np.arange(7))
+
+
+def test_a_trial_sees_nothing_of_its_fold():
+    """The task of a trial has the other rows only, labelled by teachers that have not seen the fold either."""
+    rng = np.random.default_rng(0)
+    inputs = some_inputs(rng, 20, 2, 2)
+    sample = Sample(inputs, rng.normal(size=20), np.ones(20))
+    distillation = Distillation(sample, np.arange(20) % 5, inputs.at(np.arange(7)), lessons_of())
+    for fold in range(5):
+        others = np.flatnonzero(np.arange(20) % 5 != fold)
+        task = distillation.trial_task(Goal(0.25, synthetic=True), fold)
+        labels = 100.0 * fold + others
+        np.testing.assert_allclose(task.target[:16], 0.25 * sample.y[others] + 0.75 * labels)
+        np.testing.assert_allclose(task.target[16:], 100.0 * fold + np.arange(7))
+        np.testing.assert_array_equal(distillation.aside(fold).y, sample.y[fold::5])
+        assert task.weight[:16].sum() == pytest.approx(task.weight[16:].sum())
+    whole = distillation.task(Goal(1.0, synthetic=False))
+    np.testing.assert_array_equal(whole.target, sample.y)
+
+
+def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
+    """On a smooth target teachers explain most of rows that they have not seen, in the target's own units."""
+    rows = np.arange(200)
+    inputs, y = friedman.inputs.at(rows), friedman.target[rows]
+    fold = rows % 5
+    with ThreadPoolExecutor(2) as pool:
+        lessons = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, pool.map, stop=lambda: False)
+    assert lessons.explained > 0.6
+    error = np.mean((lessons.unseen - y) ** 2)
+    assert lessons.explained == pytest.approx(1 - error / np.var(y))
+    assert np.mean((lessons.seen - y) ** 2) < error
+    assert lessons.synthetic.shape == (50,)
+    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, map, stop=lambda: False)
+    np.testing.assert_array_equal(again.by_fold, lessons.by_fold)
+
+
+def test_teachers_in_threads_leave_warnings_alone(friedman):
+    """Forests in threads side by side neither warn nor change which warnings are shown."""
+    rows = np.arange(120)
+    inputs, y = friedman.inputs.at(rows), friedman.target[rows]
+    before = list(warnings.filters)
+    with ThreadPoolExecutor(4) as pool:
+        for seed in range(3):
+            teach(inputs, inputs, y, np.ones(120), rows % 5, 1, seed, pool.map, stop=lambda: False)
+    assert warnings.filters == before
+
+
+def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
+    """Four kinds of teachers learn from numbers, missing ones among them, and bits."""
+    task = some_task(0, n_rows=80)
+    fold = np.arange(80) % 5
+    lessons = teach(task.inputs, task.inputs, task.target, task.weight, fold, 4, 0, map, stop=lambda: False)
+    assert np.isfinite(lessons.by_fold).all()
+    assert np.isfinite(lessons.synthetic).all()
+
+
+def test_teachers_without_time_say_nothing(friedman):
+    """Where there is no time for all teachers there are no lessons."""
+    rows = np.arange(60)
+    inputs = friedman.inputs.at(rows)
+    assert teach(inputs, inputs, friedman.target[rows], np.ones(60), rows % 5, 1, 0, map, stop=lambda: True) is None
+
+
+def test_the_number_of_teachers():
+    """Kernel machines are for up to 6000 rows; no more kinds are counted than asked for."""
+    assert [n_teachers(rows, kinds) for rows, kinds in ((100, 4), (6001, 4), (100, 1), (100, 0))] == [4, 2, 1, 0]
+
+
+@given(seeds)
+def test_synthetic_rows_mix_values_that_exist(seed):
+    """Every column of a synthetic row has the value of one and the same real row: category bits stay consistent."""
+    rng = np.random.default_rng(seed)
+    columns = (Column("x"), Column("c", ("a", "b", "c", "d")), Column("z"))
+    values = [np.where(rng.random(40) < 0.2, np.nan, rng.random(40)), rng.integers(-1, 4, 40), rng.random(40)]
+    encoder = learn_encoder(columns, values, np.ones(40))
+    of_column = [scaled.column for scaled in encoder.scaled] + [literal.column for literal in encoder.bits]
+    encoded = encoder.encode(values)
+    inputs = bin_inputs(encoded.numbers, encoded.bits, of_column)
+    synthetic = synthetic_rows(inputs, rng.integers(1, 3, 40).astype(float), 60, [seed])
+    assert synthetic.n_rows == 60
+    for column in range(3):
+        own = [k for k, j in enumerate(of_column) if j == column]
+        real = {row.tobytes() for row in inputs.bins[own].T}
+        assert {row.tobytes() for row in synthetic.bins[own].T} <= real
+    np.testing.assert_array_equal(inputs.keep(np.arange(inputs.n_inputs)).n_bins, synthetic.n_bins)
+    for k in range(len(inputs.cutoffs)):
+        for b, cutoff in enumerate(inputs.cutoffs[k].astype(np.float32)):
+            np.testing.assert_array_equal(synthetic.numbers[k] > cutoff, synthetic.bins[k] > b)
+
+
+def test_synthetic_rows_are_new_and_none_is_none():
+    """Some synthetic rows are in no table, rows of weight zero give nothing, and no rows may be asked for."""
+    inputs = some_inputs(np.random.default_rng(0), 50, 4, 2)
+    weight = np.where(np.arange(50) < 25, 1.0, 0.0)
+    synthetic = synthetic_rows(inputs, weight, 200, [0])
+    real = {row.tobytes() for row in inputs.bins.T}
+    assert any(row.tobytes() not in real for row in synthetic.bins.T)
+    used = {row.tobytes() for row in inputs.bins[:1, :25].T}
+    assert {row.tobytes() for row in synthetic.bins[:1].T} <= used
+    assert synthetic_rows(inputs, weight, 0, [0]).n_rows == 0
+
+
+def test_wide_tables_are_screened(monkeypatch):
+    """Of too many inputs those are kept whose best test explains most, ascending; of few all."""
+    rng = np.random.default_rng(0)
+    inputs = some_inputs(rng, 300, 40, 0)
+    y = 3.0 * (inputs.bins[31] > 4) + 2.0 * (inputs.bins[7] > 4) + 0.1 * rng.normal(size=300)
+    sample = Sample(inputs, y, np.ones(300))
+    assert screened(sample).tolist() == list(range(40))
+    monkeypatch.setattr(_screen, "MAX_INPUTS", 5)
+    kept = screened(sample).tolist()
+    assert len(kept) == 5
+    assert kept == sorted(kept)
+    assert {7, 31} <= set(kept)
+
+
+def test_a_clock_without_a_limit_stops_when_asked():
+    """Nothing is cut until somebody asks; then every stage is, and is named once."""
+    clock = Clock()
+    stop = clock.stage("networks")
+    assert not stop()
+    assert not clock.over()
+    assert clock.cut == []
+    clock.stop()
+    assert stop()
+    assert stop()
+    assert clock.was_asked
+    assert clock.over()
+    assert clock.cut == ["networks"]
+
+
+def test_a_clock_shares_out_what_is_left(monkeypatch):
+    """A stage may take its share of what is left when it begins; the whole ends when the time is over."""
+    now = [100.0]
+    monkeypatch.setattr(_task.time, "monotonic", lambda: now[0])
+    clock = Clock(10.0)
+    half = clock.stage("teachers", 0.5)
+    now[0] = 104.9
+    assert not half()
+    now[0] = 105.1
+    assert half()
+    rest = clock.stage("rules", 0.5)
+    now[0] = 107.5
+    assert not rest()
+    now[0] = 107.6
+    assert rest()
+    assert not clock.over()
+    now[0] = 110.1
+    assert clock.over()
+    late = clock.stage("late")
+    now[0] = 110.2
+    assert late()
+    assert clock.cut == ["teachers", "rules", "late"]
+
+
+def test_a_task_has_weights_of_mean_one_and_a_centred_target():
+    """Whatever the scale of the weights, the task is the same."""
+    task = some_task(3)
+    other = Task(task.inputs, task.target, 7.0 * task.weight)
+    np.testing.assert_allclose(other.weight, task.weight)
+    assert task.weight.mean() == pytest.approx(1.0)
+    assert task.weight @ task.centred == pytest.approx(0.0, abs=1e-9)
+    assert task.first_rows(10).n_rows == 10
+    assert task.first_rows(1000) is task
+
+
+@pytest.mark.parametrize(("n_synthetic", "n_found"), [(0, 2), (400, 0)])
+def test_one_row_makes_no_rule(n_synthetic, n_found):
+    """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
+    bits = np.zeros((440, 1), np.float32)
+    bits[0] = 1.0
+    task = Task(
+        bin_inputs(np.empty((440, 0), np.float32), bits, [0]),
+        np.where(bits[:, 0] > 0, 100.0, 0.0),
+        np.repeat([1.0, 0.1], [40, 400]),
+        n_synthetic,
+    )
+    assert len(task.scanner.alone(np.ones(440, np.bool_), task.centred, 4)) == n_found

@@ -1,0 +1,119 @@
+"""Polish: one change at a time, never for the worse, never beyond the budget."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dln.rules._expression import length
+from dln.rules._polish import extend, polish, shrink
+from dln.rules._rule_set import RuleSet
+from dln.rules._search import _widened, search, shrinking_path
+from dln.solve._select import Budget
+from learned import expressions_of, refitted, seeds, some_task
+
+
+def is_within(rules, budget):
+    """Whether a set keeps a budget."""
+    lengths = [length(expression) for expression in rules.expressions]
+    return (
+        sum(lengths) <= budget.conditions
+        and max(lengths, default=0) <= budget.rule_length
+        and len(lengths) <= budget.rules
+    )
+
+
+def never():
+    """Never stop."""
+    return False
+
+
+@settings(max_examples=25)
+@given(seeds, st.integers(4, 14), st.integers(1, 5), st.integers(1, 6))
+def test_polish_keeps_the_budget(seed, conditions, longest, n_rules):
+    """Conditions, length of rules and their number stay within the budget."""
+    task = some_task(seed)
+    budget = Budget(conditions, longest, n_rules)
+    rules = RuleSet(task, [])
+    for expression in expressions_of(task, seed, 3, max_length=longest):
+        if rules.n_conditions + length(expression) <= conditions and len(rules) < n_rules:
+            rules.add(expression)
+    polished = polish(rules, budget, np.random.default_rng(seed), sweeps=2, stop=never)
+    assert is_within(polished, budget)
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_polish_never_raises_the_loss(seed):
+    """The refitted loss after polish is not above that before, and the set's own loss is that of its rules."""
+    task = some_task(seed)
+    rules = RuleSet(task, expressions_of(task, seed, 4, max_length=3))
+    before = refitted(task, rules.fires)[0]
+    polish(rules, Budget(rules.n_conditions + 3, 4, 6), np.random.default_rng(seed), sweeps=3, stop=never)
+    after = refitted(task, [task.signals(one) for one in rules.expressions])[0]
+    assert after <= before + 1e-4 * task.variation
+
+
+def test_extension_spends_the_budget_where_it_pays(friedman):
+    """From nothing, every condition that is allowed is used on a target that needs them."""
+    rules = RuleSet(friedman, [])
+    extend(rules, Budget(12, 3, 12), never)
+    assert rules.n_conditions == 12
+    assert 1 - rules.loss() / friedman.variation > 0.6
+
+
+@given(seeds, st.integers(1, 12), st.integers(1, 5))
+def test_shrinking_reaches_the_budget(seed, conditions, n_rules):
+    """However small the budget, the set is cut down to it, and no rule gets longer."""
+    task = some_task(seed)
+    rules = RuleSet(task, expressions_of(task, seed, 6, max_length=4))
+    longest = max(map(length, rules.expressions))
+    shrink(rules, Budget(conditions, longest, n_rules))
+    assert is_within(rules, Budget(conditions, longest, n_rules))
+
+
+def test_shrinking_drops_what_is_missed_least():
+    """Of one strong rule and weak ones, the strong one stays."""
+    task = some_task(2)
+    expressions = expressions_of(task, 2, 8, max_length=1)
+    alone = [refitted(task, [task.signals(one)])[0] for one in expressions]
+    rules = RuleSet(task, expressions)
+    shrink(rules, Budget(1, 1, 8))
+    rest = refitted(task, rules.fires)[0]
+    assert task.variation - rest >= 0.8 * (task.variation - min(alone))
+
+
+@settings(max_examples=15)
+@given(seeds, st.integers(3, 15), st.integers(1, 4), st.integers(1, 8))
+def test_the_search_and_its_path_keep_every_budget(seed, conditions, longest, n_rules):
+    """From pools to the smallest size, every set keeps its conditions, lengths and number of rules."""
+    task = some_task(seed, n_rows=60)
+    budget = Budget(conditions, longest, n_rules)
+    pools = [expressions_of(task, seed + k, 8, max_length=longest) for k in (0, 1)]
+    rules = search(task, pools, budget, 4, [seed], stop=never)  # the first recombines, the others widen
+    path = shrinking_path(rules, budget, (1, 2, 5, 10), [seed], stop=never)
+    assert list(path) == sorted(path, reverse=True)
+    for size, smaller in path.items():
+        assert is_within(smaller, budget.resized(size))
+
+
+def test_no_time_still_gives_rules(friedman):
+    """Told to stop from the start, the search returns what selection found."""
+    pool = expressions_of(friedman, 0, 30, max_length=3)
+    rules = search(friedman, [pool, pool], Budget(10, 3, 10), 5, [0], stop=lambda: True)
+    assert 0 < rules.n_conditions <= 10
+
+
+def test_recombined_sets_are_better_than_their_parents(friedman):
+    """Generations lower the loss, or leave it where it was."""
+    pools = [expressions_of(friedman, k, 30, max_length=3) for k in range(2)]
+    losses = [search(friedman, pools, Budget(15, 3, 15), n, [0], stop=never).loss() for n in (0, 3)]
+    assert losses[1] <= losses[0]
+
+
+def test_a_set_that_was_larger_for_a_while_is_better(friedman):
+    """Widening finds what polish alone does not, at the same size."""
+    budget = Budget(15, 3, 15)
+    polished = search(friedman, [expressions_of(friedman, 0, 30, max_length=3)], budget, 0, [0], stop=never)
+    children = [_widened(polished, budget, np.random.default_rng(k), never) for k in range(6)]
+    assert all(is_within(child, budget) for child in children)
+    assert min(child.loss() for child in children) < polished.loss()

@@ -1,0 +1,99 @@
+"""Selection within a budget."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dln.rules._expression import length
+from dln.rules._select import select, select_sizes
+from dln.solve._select import Budget, distinct
+from learned import expressions_of, refitted, seeds, some_task
+
+
+@given(seeds, st.integers(1, 20), st.integers(1, 6))
+def test_the_budget_is_kept(seed, conditions, n_rules):
+    """Whatever the candidates, the chosen ones are some of them, once each, within conditions and rules."""
+    task = some_task(seed)
+    candidates = expressions_of(task, seed, 25, max_length=5)
+    chosen = select(task, candidates + candidates[:3], Budget(conditions, 5, n_rules))
+    assert sum(map(length, chosen)) <= conditions
+    assert len(chosen) <= n_rules
+    assert set(chosen) <= set(candidates)
+    assert len(set(chosen)) == len(chosen)
+
+
+def test_the_choice_is_close_to_the_best_of_all():
+    """On pools small enough to try every set, the chosen ones explain at least 98 % of what the best do, on average."""
+    budget, shares = Budget(6, 3, 3), []
+    for seed in range(20):
+        task = some_task(seed)
+        candidates = expressions_of(task, seed, 9, max_length=3)
+        best = min(
+            refitted(task, [task.signals(one) for one in some])[0]
+            for size in (1, 2, 3)
+            for some in itertools.combinations(candidates, size)
+            if sum(map(length, some)) <= budget.conditions
+        )
+        chosen = select(task, candidates, budget)
+        loss = refitted(task, [task.signals(one) for one in chosen])[0]
+        shares.append((task.variation - loss) / (task.variation - best))
+    assert np.mean(shares) >= 0.98
+
+
+def test_the_rules_that_made_the_target_are_chosen(friedman):
+    """A target that is a sum of three of the candidates is found out."""
+    from dln.rules._task import Task
+
+    candidates = expressions_of(friedman, 3, 60, max_length=3)
+    y = sum(weight * friedman.signals(candidates[i]) for weight, i in ((3.0, 4), (-2.0, 17), (1.5, 40)))
+    task = Task(friedman.inputs, y.astype(np.float64), np.ones(len(y)))
+    n_conditions = sum(length(candidates[i]) for i in (4, 17, 40))
+    chosen = select(task, candidates, Budget(n_conditions, 3, 10))
+    assert set(chosen) == {candidates[4], candidates[17], candidates[40]}
+
+
+def test_quick_choices_for_several_sizes_keep_them():
+    """`select_sizes` keeps each budget, and a larger one explains at least as much."""
+    task = some_task(5)
+    candidates = expressions_of(task, 5, 40, max_length=4)
+    sizes = (5, 10, 20)
+    found = select_sizes(task, candidates, [Budget(size, 4, size) for size in sizes])
+    losses = [refitted(task, [task.signals(one) for one in some])[0] for some in found]
+    assert all(sum(map(length, some)) <= size for some, size in zip(found, sizes, strict=True))
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_nothing_to_choose_from():
+    """No candidates, or only constant ones, give an empty choice."""
+    task = some_task(0)
+    assert select(task, [], Budget(10, 3, 10)) == []
+    assert [list(some) for some in select_sizes(task, [], [Budget(10, 3, 10)])] == [[]]
+
+
+def test_equal_and_opposite_rules_count_once():
+    """Of rules that fire alike, or exactly where the other does not, the first stays; constants go."""
+    rule = np.array([True, False, True, False])
+    assert distinct(np.array([rule, ~rule, rule | True, rule & False, ~rule, [True, True, False, False]])).tolist() == [
+        0,
+        5,
+    ]
+
+
+def test_a_rule_costs_conditions_and_where_rules_are_few_itself_too():
+    """Six conditions are six times as dear as one, but not where the rules run out before the conditions do."""
+    lengths = np.array([1, 6])
+    assert (Budget(100, 6, 100).cost(lengths) == lengths).all()
+    one, six = Budget(100, 6, 10).cost(lengths)
+    assert six / one < 2
+
+
+@given(seeds)
+def test_what_fires_on_few_rows_is_not_chosen(seed):
+    """Every chosen rule fires, and does not fire, on rows enough to tell anything of others."""
+    task = some_task(seed)
+    candidates = expressions_of(task, seed, 40, max_length=5)
+    least = task.scanner.least
+    for one in select(task, candidates, Budget(30, 5, 20)):
+        assert least <= task.weight @ task.signals(one) <= task.total_weight - least
