@@ -13,7 +13,7 @@ from sklearn.datasets import make_friedman1
 
 import dln
 from dln import DLNRegressor, FitInterruptedWarning, RuleRegressor
-from dln.network._signals import signals_call
+from dln._interrupt import ctrl_c_calls
 from dln.rules import _learn
 from fits import SETTINGS, fit, fit_elsewhere, uninterrupted
 from models import SMALL, SMALL_PAPER, frame, target
@@ -56,7 +56,7 @@ def test_a_handler_of_the_program_is_called_too():
     before = signal.signal(signal.SIGTERM, lambda *_: called.append("own"))
     own = signal.getsignal(signal.SIGTERM)
     try:
-        with signals_call(lambda: called.append("stop")):
+        with ctrl_c_calls(lambda: called.append("stop")):
             signal.raise_signal(signal.SIGTERM)
         assert called == ["stop", "own"]
         assert signal.getsignal(signal.SIGTERM) is own
@@ -69,7 +69,7 @@ def test_the_second_ctrl_c_is_as_ever():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     called: list[str] = []
     try:
-        with signals_call(lambda: called.append("stop")):
+        with ctrl_c_calls(lambda: called.append("stop")):
             signal.raise_signal(signal.SIGINT)
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
@@ -83,7 +83,7 @@ def test_an_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     called: list[str] = []
     try:
-        with signals_call(lambda: called.append("stop")):
+        with ctrl_c_calls(lambda: called.append("stop")):
             signal.raise_signal(signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -95,7 +95,7 @@ def test_other_threads_leave_signals_alone():
     seen: list[object] = []
 
     def look() -> None:
-        with signals_call(lambda: None):
+        with ctrl_c_calls(lambda: None):
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=look)
@@ -108,7 +108,7 @@ def test_cleanup_before_the_end():
     """Where SIGTERM has to close something first, it does so, and then ends the process all the same."""
     script = """
 import signal
-from dln.network._signals import sigterm_after_cleanup
+from dln._interrupt import sigterm_after_cleanup
 with sigterm_after_cleanup():
     try:
         signal.raise_signal(signal.SIGTERM)

@@ -14,8 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from dln._atomic import AnyPath
+from dln._interrupt import Deadline
 from dln._paper_rules import Labelled, RuleChoice, mean_circuit, subset_points
 from dln._paper_training import facts_of, task_data, validation_data
+from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
@@ -34,10 +36,8 @@ from dln.network._checkpoint import Checkpoint, remove_checkpoint
 from dln.network._discretize import discretize
 from dln.network._loop import Callback, Plan
 from dln.network._networks import Architecture, NetworkTask, Outcome, train_networks, validation_rows
-from dln.network._progress import Progress
 from dln.network._schedules import Schedule
 from dln.readers._frontier import Frontier
-from dln.rules._task import Clock
 from dln.solve._losses import Loss
 
 #: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
@@ -287,7 +287,7 @@ class DLNRegressor(CircuitRegressor):
         self
 
         """
-        clock = Clock(self.max_seconds)
+        deadline = Deadline(self.max_seconds)
         architecture = self._architecture()
         rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
@@ -296,7 +296,7 @@ class DLNRegressor(CircuitRegressor):
             store = Checkpoint.open(self.checkpoint, facts_of(task), seeds_are_free=self.random_state is None)
             task = replace(task, seeds=tuple(store.facts["seeds"]))
         with Progress(self.verbose) as progress:
-            stop = clock.stage("training")
+            stop = deadline.stage("training")
             outcome = train_networks(
                 task,
                 n_threads=n_threads(self.n_jobs),
@@ -305,11 +305,11 @@ class DLNRegressor(CircuitRegressor):
                 store=store,
                 stop=stop,
             )
-            progress.end(cut_short=outcome.interrupted or bool(clock.cut))
+            progress.end(cut_short=outcome.interrupted or bool(deadline.cut))
         kept = "the model is that of the best epoch so far"
         if outcome.interrupted:
             warn_cut_short(f"{kept}: {', '.join(str(network.best_epoch) for network in outcome.networks)}", None)
-        elif clock.cut:
+        elif deadline.cut:
             warn_cut_short(kept, self.max_seconds)
         circuits = self._discretized(outcome, rows)
         # One thread: the last bits of a matrix product hang on how many there are, and busy cores wait for each other.

@@ -15,6 +15,8 @@ from sklearn.utils._param_validation import Interval
 
 from dln._atomic import AnyPath
 from dln._dln import DLNRegressor
+from dln._interrupt import Deadline, ctrl_c_calls
+from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
@@ -32,8 +34,6 @@ from dln.circuit._conditions import count_conditions, readable
 from dln.network._checkpoint import Checkpoint, array_digest, remove_checkpoint
 from dln.network._loop import Callback
 from dln.network._networks import NetworkTask, Outcome, train_networks
-from dln.network._progress import Progress
-from dln.network._signals import signals_call
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Residuals
 from dln.readers._rules import rule_support
@@ -44,7 +44,7 @@ from dln.rules._goal import Sample
 from dln.rules._inputs import bin_inputs
 from dln.rules._learn import Fit, Learned, Setting
 from dln.rules._student import Recipe
-from dln.rules._task import MEMBER, Clock
+from dln.rules._task import MEMBER
 from dln.solve._losses import Loss
 from dln.solve._products import Floats
 from dln.solve._select import Budget
@@ -221,7 +221,7 @@ class RuleRegressor(CircuitRegressor):
         self
 
         """
-        clock = Clock(self.max_seconds)
+        deadline = Deadline(self.max_seconds)
         recipe = self._recipe()
         # A test on a bit that categories share would read as long as they are many.
         rows = Rows(self, X, y, sample_weight, shared_bits=False)
@@ -241,17 +241,17 @@ class RuleRegressor(CircuitRegressor):
             n_threads(self.n_jobs),
         )
         # All that follows is quick, but a signal now must not throw away what was learned.
-        with Progress(self.verbose) as progress, signals_call(clock.stop):
+        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled(networks=self.n_networks > 0):
                 progress.say_compiling()
-            learned = Fit(setting, clock, self._trainer(progress, store, clock), progress, store).learn(*sample)
-            progress.end(cut_short=clock.was_asked or bool(clock.cut))
+            learned = Fit(setting, deadline, self._trainer(progress, store, deadline), progress, store).learn(*sample)
+            progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
             self._set_model(X, rows, sample[0].inputs.cutoffs, learned, were_set_aside=unseen is not None)
-        if clock.was_asked or clock.cut:
-            cut = ", ".join(dict.fromkeys(clock.cut)) or "nothing"
+        if deadline.was_cancelled or deadline.cut:
+            cut = ", ".join(dict.fromkeys(deadline.cut)) or "nothing"
             kept = f"the model is the best found so far; cut short: {cut}"
-            warn_cut_short(kept, None if clock.was_asked else self.max_seconds)
-        if self.checkpoint is not None and not clock.was_asked:
+            warn_cut_short(kept, None if deadline.was_cancelled else self.max_seconds)
+        if self.checkpoint is not None and not deadline.was_cancelled:
             remove_checkpoint(self.checkpoint)
         return self
 
@@ -318,7 +318,7 @@ class RuleRegressor(CircuitRegressor):
         }
 
     def _trainer(
-        self, progress: Progress, store: Checkpoint | None, clock: Clock
+        self, progress: Progress, store: Checkpoint | None, deadline: Deadline
     ) -> Callable[[NetworkTask, Callable[[], bool]], Outcome]:
         def train(task: NetworkTask, stop: Callable[[], bool]) -> Outcome:
             outcome = train_networks(
@@ -327,11 +327,11 @@ class RuleRegressor(CircuitRegressor):
                 callbacks=self.callbacks or (),
                 progress=progress,
                 # After a stage that was cut short they learn another target than they would: not to be gone on from.
-                store=None if clock.cut or clock.over() else store,
+                store=None if deadline.cut or deadline.over() else store,
                 stop=stop,
             )
             if outcome.interrupted:  # by a callback, or by a handler of the user's own
-                clock.stop()
+                deadline.cancel()
             return outcome
 
         return train

@@ -1,4 +1,4 @@
-"""What students learn: teachers, synthetic rows, folds, screening and the clock."""
+"""What students learn: teachers, synthetic rows, folds, screening and the deadline."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from dln import _interrupt
+from dln._interrupt import Deadline
 from dln.circuit._circuit import Column
 from dln.data._encoding import learn_encoder
-from dln.rules import _screen, _task
+from dln.rules import _screen
 from dln.rules._goal import Distillation, Goal, Sample
 from dln.rules._inputs import bin_inputs
 from dln.rules._screen import screened
 from dln.rules._synthetic import synthetic_rows
-from dln.rules._task import Clock, Task
+from dln.rules._task import Task
 from dln.rules._teachers import Lessons, n_teachers, teach
 from learned import seeds, some_inputs, some_task
 
@@ -154,41 +156,41 @@ def test_wide_tables_are_screened(monkeypatch):
 
 def test_a_clock_without_a_limit_stops_when_asked():
     """Nothing is cut until somebody asks; then every stage is, and is named once."""
-    clock = Clock()
-    stop = clock.stage("networks")
+    deadline = Deadline()
+    stop = deadline.stage("networks")
     assert not stop()
-    assert not clock.over()
-    assert clock.cut == []
-    clock.stop()
+    assert not deadline.over()
+    assert deadline.cut == []
+    deadline.cancel()
     assert stop()
     assert stop()
-    assert clock.was_asked
-    assert clock.over()
-    assert clock.cut == ["networks"]
+    assert deadline.was_cancelled
+    assert deadline.over()
+    assert deadline.cut == ["networks"]
 
 
 def test_a_clock_shares_out_what_is_left(monkeypatch):
     """A stage may take its share of what is left when it begins; the whole ends when the time is over."""
     now = [100.0]
-    monkeypatch.setattr(_task.time, "monotonic", lambda: now[0])
-    clock = Clock(10.0)
-    half = clock.stage("teachers", 0.5)
+    monkeypatch.setattr(_interrupt.time, "monotonic", lambda: now[0])
+    deadline = Deadline(10.0)
+    half = deadline.stage("teachers", 0.5)
     now[0] = 104.9
     assert not half()
     now[0] = 105.1
     assert half()
-    rest = clock.stage("rules", 0.5)
+    rest = deadline.stage("rules", 0.5)
     now[0] = 107.5
     assert not rest()
     now[0] = 107.6
     assert rest()
-    assert not clock.over()
+    assert not deadline.over()
     now[0] = 110.1
-    assert clock.over()
-    late = clock.stage("late")
+    assert deadline.over()
+    late = deadline.stage("late")
     now[0] = 110.2
     assert late()
-    assert clock.cut == ["teachers", "rules", "late"]
+    assert deadline.cut == ["teachers", "rules", "late"]
 
 
 def test_a_task_has_weights_of_mean_one_and_a_centred_target():

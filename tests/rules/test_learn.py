@@ -3,11 +3,11 @@
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from dln._interrupt import Deadline
 from dln.network._networks import Outcome
 from dln.rules._goal import Sample
 from dln.rules._learn import Fit, Setting
 from dln.rules._student import Recipe
-from dln.rules._task import Clock
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
 from learned import some_inputs
@@ -35,7 +35,7 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
     recipe = Recipe(Budget(5, 2, 5), 0, (4,), 1, 4, 0)
     setting = Setting(recipe, Loss("squared_error", 0.5), 0, 0, 0, 2)
-    fit = Fit(setting, Clock(), lambda _task, _stop: Outcome((), interrupted=False), Silent())
+    fit = Fit(setting, Deadline(), lambda _task, _stop: Outcome((), interrupted=False), Silent())
     fit.learn(Sample(inputs, np.arange(30.0), np.ones(30)))
     assert seen
     assert set(seen) == {1}

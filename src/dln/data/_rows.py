@@ -198,6 +198,13 @@ def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
     return np.array([ends.get(rank, parted[rank]) for rank in ranks], dtype=values.dtype)
 
 
+def row_hashes(values: Sequence[Values], n_rows: int) -> Hashes:
+    """Return a hash of the inputs of each row, ``(n_rows,) uint64``: equal for rows of equal inputs."""
+    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
+    _add_columns(values, first, second)
+    return first
+
+
 def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)

@@ -6,22 +6,34 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from dln._interrupt import ctrl_c_calls
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
 from dln.network._checkpoint import Checkpoint
 from dln.network._loop import Callback, Epoch, Plan, Trained, TrainingState, split_off, train
 from dln.network._network import Float32, Network, build_network, tree_cutoffs
-from dln.network._progress import Progress
-from dln.network._signals import signals_call
 
 #: Initial thresholds are found on at most so many rows, the first in canonical order, so a sample by content. They are
 #: trained on all; the trees' time grows faster than the rows, and would be longer than training.
 MAX_CUTOFF_ROWS: Final = 200_000
+
+
+class TrainingProgress(Protocol):
+    """Where the progress of training is shown."""
+
+    def say_compiling(self) -> None:
+        """Announce that kernels are compiled."""
+
+    def networks(self, n_networks: int, n_epochs: int) -> None:
+        """Announce networks that are about to be trained for at most so many epochs."""
+
+    def update(self, epoch: Epoch) -> None:
+        """Show an epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,7 @@ def train_networks(
     *,
     n_threads: int,
     callbacks: Sequence[Callback],
-    progress: Progress,
+    progress: TrainingProgress,
     store: Checkpoint | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
@@ -90,7 +102,7 @@ def train_networks(
     progress.networks(len(task.seeds), task.plan.max_epochs)
     watch = _Watch(callbacks, progress, store, stop)
     with (
-        signals_call(watch.interrupt),
+        ctrl_c_calls(watch.interrupt),
         ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool,
     ):
         futures = [pool.submit(_train_one, task, cutoffs, i, watch) for i in range(len(task.seeds))]
@@ -181,7 +193,7 @@ class _Watch:
     def __init__(
         self,
         callbacks: Sequence[Callback],
-        progress: Progress,
+        progress: TrainingProgress,
         store: Checkpoint | None = None,
         asked_to_stop: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dln._interrupt import Deadline
 from dln.network._networks import NetworkTask, Outcome
 from dln.rules._compiling import Compiling
 from dln.rules._expression import Signals, renumbered
@@ -20,7 +21,7 @@ from dln.rules._sizes import LARGER, SizedRules, member_rules, sized_path, small
 from dln.rules._stages import Arrays, Store, expression_of, from_text, named, staged, to_text
 from dln.rules._student import Recipe, n_steps, network_data, neurons, train_student
 from dln.rules._synthetic import synthetic_rows
-from dln.rules._task import PENALTY, Clock, Task, member, n_members, page
+from dln.rules._task import PENALTY, Task, member, n_members, page
 from dln.rules._teachers import Lessons, n_teachers, teach
 from dln.rules._validate import Choice, choose_goal
 from dln.solve._losses import Loss
@@ -88,12 +89,12 @@ class Fit:
     def __init__(
         self,
         setting: Setting,
-        clock: Clock,
+        deadline: Deadline,
         train: Callable[[NetworkTask, Callable[[], bool]], Outcome],
         progress: Shown,
         store: Store | None = None,
     ) -> None:
-        self.setting, self.clock, self.train, self.progress, self.store = setting, clock, train, progress, store
+        self.setting, self.deadline, self.train, self.progress, self.store = setting, deadline, train, progress, store
 
     def learn(self, rows: Sample, unseen: Sample | None = None) -> Learned:
         """Return the rules for some rows, validated on rows of the user's or on folds."""
@@ -124,7 +125,7 @@ class Fit:
             choice = self._choose(distillation, pool)
             compiling.wait("networks")
         task = distillation.task(choice.goal)
-        outcome = self.train(_network_task(task, recipe, [seed, 30]), self.clock.stage("networks", 0.5))
+        outcome = self.train(_network_task(task, recipe, [seed, 30]), self.deadline.stage("networks", 0.5))
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
         # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
         first = pool.submit(self._points, task, outcome, choice, rows)
@@ -156,7 +157,7 @@ class Fit:
             return Distillation(sample, fold, nothing, None)
         synthetic = synthetic_rows(sample.inputs, sample.weight, setting.n_synthetic_rows, [setting.seed, 10])
         after_each = self.progress.stage("teachers", N_FOLDS * n_teachers(n, setting.n_teachers))
-        stop = self.clock.stage("teachers", 0.4)
+        stop = self.deadline.stage("teachers", 0.4)
 
         def compute() -> Arrays | None:
             lessons = teach(
@@ -185,14 +186,14 @@ class Fit:
 
     def _staged(self, name: str, compute: Callable[[], Arrays | None]) -> Arrays | None:
         """Return what a stage came to; a checkpoint keeps it unless anything was cut short."""
-        return staged(self.store, name, compute, is_whole=lambda: not self.clock.cut and not self.clock.over())
+        return staged(self.store, name, compute, is_whole=lambda: not self.deadline.cut and not self.deadline.over())
 
     def _choose(self, distillation: Distillation, pool: ThreadPoolExecutor) -> Choice:
         """Return what to learn, and how much to shrink the weights."""
         sample, recipe = distillation.sample, self.setting.recipe
         if not _is_enough(sample):
             return Choice(Y_ALONE, 1.0)
-        n_trials, stop = _count(len(sample.y), N_TRIALS), self.clock.stage("the choice of the target", 0.3)
+        n_trials, stop = _count(len(sample.y), N_TRIALS), self.deadline.stage("the choice of the target", 0.3)
 
         def run(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
             return list(pool.map(work, jobs))
@@ -213,9 +214,9 @@ class Fit:
 
         def compute() -> Arrays:
             of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
-            stop = self.clock.stage("the search for rules", 0.85)
+            stop = self.deadline.stage("the search for rules", 0.85)
             student = train_student(task, of_networks, recipe, [seed, 31], stop=stop, after_each=after_each)
-            return _as_text(sized_path(student, member(recipe.budget), [seed, 32], self.clock))
+            return _as_text(sized_path(student, member(recipe.budget), [seed, 32], self.deadline))
 
         return self._weighted(self._staged("rules", compute) or {}, task, choice, rows)
 
@@ -226,7 +227,7 @@ class Fit:
         recipe, seed = _quicker(self.setting.recipe), [self.setting.seed, 33, k]
 
         def compute() -> Arrays | None:
-            stop = self.clock.stage("more models", 0.85)
+            stop = self.deadline.stage("more models", 0.85)
             if stop():
                 return None
             of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
@@ -268,17 +269,17 @@ class Fit:
         self, distillation: Distillation, choice: Choice, fold: int
     ) -> tuple[dict[int, Floats], Sample] | None:
         """Learn without a fold, all stages in short, and return what each size predicts for it; None without time."""
-        recipe, seed, clock = _quicker(self.setting.recipe), [self.setting.seed, 40, fold], self.clock
+        recipe, seed, deadline = _quicker(self.setting.recipe), [self.setting.seed, 40, fold], self.deadline
         aside = distillation.aside(fold)
 
         def compute() -> Arrays | None:
             task = distillation.trial_task(choice.goal, fold)
-            stop = clock.stage("validation", 0.85)
+            stop = deadline.stage("validation", 0.85)
             if stop():
                 return None
             budget = recipe.budget
             student = train_student(task, [], recipe, seed, stop=stop)
-            path = sized_path(student, member(budget), seed, clock)
+            path = sized_path(student, member(budget), seed, deadline)
             if stop():
                 return None
             beyond = [size for size in LARGER if size > max(path)]

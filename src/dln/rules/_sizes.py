@@ -8,13 +8,14 @@ from typing import Final
 
 import numpy as np
 
+from dln._interrupt import Deadline
 from dln.rules._expression import Expression
 from dln.rules._inputs import Inputs
 from dln.rules._polish import sweep
 from dln.rules._rule_set import RuleSet
 from dln.rules._search import shrinking_path
 from dln.rules._student import Recipe, Student, train_student
-from dln.rules._task import Clock, Task, member, page
+from dln.rules._task import Task, member, page
 from dln.rules._validate import weighted_sum
 from dln.solve._products import Floats
 from dln.solve._select import Budget
@@ -54,15 +55,15 @@ class SizedRules:
         return cls(sum(one.budget for one in members), tuple(weights), intercept, np.array(list(weights.values())))
 
 
-def sized_path(student: Student, budget: Budget, seed: list[int], clock: Clock) -> dict[int, RuleSet]:
+def sized_path(student: Student, budget: Budget, seed: list[int], deadline: Deadline) -> dict[int, RuleSet]:
     """Return the best sets found for all sizes up to the budget."""
-    path = shrinking_path(student.rules, page(budget), SIZES, seed, stop=clock.over)
+    path = shrinking_path(student.rules, page(budget), SIZES, seed, stop=deadline.over)
     if page(budget) != budget:
         sizes = [*(size for size in SIZES if page(budget).conditions < size < budget.conditions), budget.conditions]
         path |= student.larger(sizes, budget)
         rng = np.random.default_rng([*seed, 1])
         for size in sizes:
-            sweep(path[size], budget.resized(size), rng, clock.over)
+            sweep(path[size], budget.resized(size), rng, deadline.over)
     return path
 
 

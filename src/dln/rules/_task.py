@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import cached_property
 from typing import Final
 
@@ -47,41 +45,6 @@ def n_members(budget: Budget) -> int:
 def member(budget: Budget) -> Budget:
     """Return the part of the budget that each of them has."""
     return budget.resized(budget.conditions // n_members(budget))
-
-
-class Clock:
-    """Says when to stop: the time is up, or somebody asked; remembers which stages were cut short."""
-
-    def __init__(self, seconds: float | None = None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-        self._asked = False
-        self.cut: list[str] = []
-
-    def stop(self) -> None:
-        """Ask to stop. A plain value and no lock: it is set by a signal's handler, which may interrupt any line."""
-        self._asked = True
-
-    @property
-    def was_asked(self) -> bool:
-        """Whether somebody asked."""
-        return self._asked
-
-    def over(self) -> bool:
-        """Whether to stop."""
-        return self._asked or (self._end is not None and time.monotonic() > self._end)
-
-    def stage(self, name: str, share: float = 1.0) -> Callable[[], bool]:
-        """Return what tells whether a stage is to stop: this share of the time that is left now is used up."""
-        end = None if self._end is None else time.monotonic() + share * max(0.0, self._end - time.monotonic())
-
-        def stop() -> bool:
-            if not self._asked and (end is None or time.monotonic() <= end):
-                return False
-            if name not in self.cut:
-                self.cut.append(name)
-            return True
-
-        return stop
 
 
 class Task:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from dln.network._progress import Shown
+from dln._progress import Shown
 from dln.tune._study import TrialRecord
 
 

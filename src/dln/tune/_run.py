@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Final, TypeAlias
 
-from dln.network._signals import sigterm_after_cleanup
+from dln._interrupt import sigterm_after_cleanup
 from dln.tune._context import Context, Space
 from dln.tune._facts import plain_values
 from dln.tune._optuna import Evaluation, Suggestion, ask

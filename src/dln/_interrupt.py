@@ -1,0 +1,97 @@
+"""Time limits and Ctrl-C: a fit that is stopped early keeps the best model so far."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Deadline:
+    """Time limit and cancellation flag of a fit, and the stages that they cut short."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._cancelled = False
+        self.cut: list[str] = []
+
+    def cancel(self) -> None:
+        """Ask all stages to stop. A plain flag without a lock: a signal handler may interrupt any line."""
+        self._cancelled = True
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._cancelled
+
+    def over(self) -> bool:
+        """Whether to stop: the time is up, or the fit was cancelled."""
+        return self._cancelled or (self._end is not None and time.monotonic() > self._end)
+
+    def stage(self, name: str, share: float = 1.0) -> Callable[[], bool]:
+        """Return a function that is true once a stage must stop: it has used this share of the time left now."""
+        end = None if self._end is None else time.monotonic() + share * max(0.0, self._end - time.monotonic())
+
+        def stop() -> bool:
+            if not self._cancelled and (end is None or time.monotonic() <= end):
+                return False
+            if name not in self.cut:
+                self.cut.append(name)
+            return True
+
+        return stop
+
+
+@contextmanager
+def ctrl_c_calls(stop: Callable[[], None]) -> Iterator[None]:
+    """Let the first Ctrl-C call `stop` instead of raising KeyboardInterrupt; a second one raises it.
+
+    The caller raises KeyboardInterrupt itself once its work is safe. A handler that the program has installed is
+    called as well. Outside the main thread, or where SIGINT is ignored, nothing changes.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, before)
+        stop()
+        if callable(before) and before is not signal.default_int_handler:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def sigterm_after_cleanup() -> Iterator[None]:
+    """Let SIGTERM raise KeyboardInterrupt inside, so that what is open is closed, and then end the process.
+
+    Only where the program has no mind of its own about SIGTERM, and in the main thread.
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+    came: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if came:
+            signal.raise_signal(signal.SIGTERM)
