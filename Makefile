@@ -32,7 +32,7 @@ PYTHONS := 3.11 3.12 3.13 3.14
 help:
 	@echo "make demo     train on a small table, print the rules"
 	@echo "make test     all checks: lint, documentation, tests"
-	@echo "make lint     ruff, mypy --strict, import-linter, vulture"
+	@echo "make lint     ruff, mypy --strict, import-linter"
 	@echo "make pytest   tests only"
 	@echo "make test-oldest   tests that need no extras, with the oldest versions that pyproject.toml allows"
 	@echo "make test-pythons  the same with the newest versions, on every Python from 3.11 to 3.14 that is there"
@@ -51,7 +51,6 @@ lint: $(VENV)/.full
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/vulture
 
 format: $(VENV)/.full
 	$(BIN)/ruff format .

@@ -11,7 +11,8 @@ import pytest
 import dln
 from dln.cli import _values
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 
 
 def test_every_public_name_has_its_place():
@@ -50,6 +51,23 @@ def test_words_read_as_missing_are_listed(page: str):
     """Every word that is read as missing is on the pages that tell of missing values."""
     text = (DOCS / page).read_text(encoding="utf-8").lower()
     assert [word for word in _values.NO_NUMBER if word and f"`{word}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", ["docs/design.md", "docs/the-paper.md", "CONTRIBUTING.md"])
+def test_files_named_on_the_pages_exist(page: str):
+    """Every file and folder of the code that a page names in `backticks` exists."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`([\w./]*(?:\w/|\w\.py))`", text)
+    assert named
+    assert [name for name in named if not (ROOT / name).exists() and not (ROOT / "src/dln" / name).exists()] == []
+
+
+def test_ablations_are_parameters():
+    """Every line to paste for an ablation of the paper names parameters that `DLNRegressor` has."""
+    lines = re.findall(r"`(DLNRegressor\(\w.*?\))`", (DOCS / "the-paper.md").read_text(encoding="utf-8"))
+    assert len(lines) > 5
+    for line in lines:
+        eval(line, {"DLNRegressor": dln.DLNRegressor})._validate_params()  # noqa: S307 (our own page)
 
 
 def test_dark_mode():
