@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
 
-#: The folder of the real datasets, beside the project where there is one.
-SHARED = Path(__file__).parents[3] / "shared" / "datasets"
+#: The folder of the real datasets: the one that DLN_DATA_HOME names, or one beside the project.
+SHARED = Path(os.environ.get("DLN_DATA_HOME", Path(__file__).parents[3] / "shared" / "datasets"))
 
 
 def write_tables(folder: Path, *names: str, n_rows: int = 60) -> Path:

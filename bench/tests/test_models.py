@@ -16,7 +16,7 @@ from dln_bench import _quick, datasets
 from dln_bench._names import ABLATIONS, DATASETS, GROUPS, MODELS, ORDER, SEARCHED, TITLES
 from dln_bench.models._mlp import TorchMLP
 from dln_bench.models._models import CHANGES, OURS, find, inner_params, own_params
-from dln_bench.models._preparation import Clip, prepared
+from dln_bench.models._preparation import prepared
 from dln_bench.models._size import conditions, count_operations
 
 PAPER_OPS = SHARED.parent / "paper" / "ops.csv"
@@ -141,23 +141,15 @@ def test_parameters_are_told_by_the_models_own_names():
 # --- preparation ------------------------------------------------------------------------------------------------------
 
 
-def test_preparation_is_learned_from_the_rows_it_is_fitted_to(table):
-    """Numbers lie between 0 and 1 by the fitted rows' percentiles, and later rows are clipped to them."""
+def test_preparation_scales_by_the_rows_it_is_fitted_to(table):
+    """Numbers of the fitted rows lie in [0, 1]; later rows are scaled by the same limits."""
     X, y, facts = table
     pipeline = prepared(facts, TorchMLP(max_epochs=1)).fit(X.iloc[:40], y.iloc[:40])
-    later = X.iloc[40:].copy()
-    later.loc[later.index[0], "size"] = 1e9
-    values = pipeline[:-1].transform(later)
+    values = pipeline[:-1].transform(X.iloc[:40])
     assert values.shape[1] == len(facts.continuous) + facts.n_categorical_columns
-    assert values.min() >= 0
-    assert values.max() <= 1
-
-
-def test_clipping_is_at_the_papers_percentiles():
-    """The half percent at either end is clipped."""
-    X = np.arange(1001.0)[:, None]
-    clipped = Clip().fit_transform(X)
-    assert (clipped.min(), clipped.max()) == (5.0, 995.0)
+    assert (values.min(), values.max()) == (0, 1)
+    later = X.iloc[:1].assign(size=2 * X["size"].iloc[:40].max() - X["size"].iloc[:40].min())
+    assert pipeline[:-1].transform(later).max() == pytest.approx(2)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the fifteen files are not in this checkout")

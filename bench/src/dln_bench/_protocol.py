@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -20,6 +20,7 @@ from dln.tune._pool import Lost, Pool
 from dln_bench import datasets as _datasets
 from dln_bench._names import MODELS, ORDER, TITLES
 from dln_bench._results import Result, append_results, read_results
+from dln_bench._split import PROTOCOLS, Protocol
 from dln_bench._unit import Limits, Work
 from dln_bench.models._models import find
 
@@ -87,7 +88,12 @@ class RunError(ValueError):
 
 
 def works_of(
-    datasets: Sequence[str], models: Sequence[str], *, seeds: Sequence[int], trials: Sequence[int]
+    datasets: Sequence[str],
+    models: Sequence[str],
+    *,
+    seeds: Sequence[int],
+    trials: Sequence[int],
+    protocol: Protocol = "paper",
 ) -> list[Work]:
     """Return the work of a run: seed by seed, cheap models and small tables first.
 
@@ -102,12 +108,15 @@ def works_of(
             hint = f"there are {', '.join(TITLES)}" if meant is None else f"did you mean {meant!r}?"
             message = f"there is no model {model!r}; {hint}"
             raise RunError(message)
+    if protocol not in PROTOCOLS:
+        message = f"protocol must be {' or '.join(PROTOCOLS)}, got {protocol!r}"
+        raise RunError(message)
     for name, values, least in (("seeds", seeds, 0), ("trials", trials, 1)):
         if not values or min(values) < least:
             message = f"{name} must be at least {least}, got {min(values, default='none')}"
             raise RunError(message)
     return [
-        Work(dataset, model, seed, tuple(sorted(set(trials))) if find(model).space else (0,))
+        Work(dataset, model, seed, tuple(sorted(set(trials))) if find(model).space else (0,), protocol)
         for seed in dict.fromkeys(seeds)
         for model in sorted(set(models), key=ORDER.index)
         for dataset in sorted(rows, key=lambda name: (rows[name], name))
@@ -121,6 +130,7 @@ def run(
     models: Sequence[str] | None = None,
     seeds: Sequence[int] = (0, 1, 2),
     trials: Sequence[int] = (16,),
+    protocol: Protocol = "paper",
     jobs: int = 1,
     ray: str | None = None,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
@@ -141,6 +151,8 @@ def run(
         Splits and seeds.
     trials : list of int
         Budgets: one search with the largest answers for all.
+    protocol : {"paper", "plain"}, default="paper"
+        Whether targets are clipped as the paper's must have been; seeds 0 to 9 are its splits either way.
     jobs : int, default=1
         Local processes; each uses one thread.
     ray : str, optional
@@ -156,7 +168,9 @@ def run(
         message = f"jobs must be at least 1, got {jobs}"
         raise RunError(message)
     datasets = _datasets.names() if datasets is None else datasets
-    works = works_of(datasets, list(MODELS) if models is None else models, seeds=seeds, trials=trials)
+    works = works_of(
+        datasets, list(MODELS) if models is None else models, seeds=seeds, trials=trials, protocol=protocol
+    )
     for name in dict.fromkeys(work.dataset for work in works):
         _datasets.fetch(name)  # downloaded now, not by every worker at once
     out.mkdir(parents=True, exist_ok=True)
@@ -228,10 +242,7 @@ class _Run:
         """Return the work that has units without a result, with those units only."""
         there = {result.unit for result in read_results([self.out])}
         there |= {unit for failure in self.failures for unit in failure.work.units}
-        left = [
-            Work(work.dataset, work.model, work.seed, tuple(unit.trials for unit in work.units if unit not in there))
-            for work in works
-        ]
+        left = [replace(work, budgets=tuple(unit.trials for unit in work.units if unit not in there)) for work in works]
         return [work for work in left if work.budgets]
 
 

@@ -13,6 +13,7 @@ from filelock import FileLock
 
 from dln._atomic import AnyPath
 from dln_bench._names import DEFAULTS, WITHOUT
+from dln_bench._split import Protocol
 
 #: The result file in a folder of results.
 RESULTS: Final = "results.jsonl"
@@ -27,10 +28,11 @@ class Unit:
     seed: int
     #: Trials of the search; 0: a model that is not searched for.
     trials: int
+    protocol: Protocol = "paper"
 
     def __str__(self) -> str:
         told = f", {self.trials} trials" if self.trials else ""
-        return f"{self.dataset}, {self.model}, seed {self.seed}{told}"
+        return f"{self.dataset}, {self.model}, seed {self.seed}{told}{', plain' if self.protocol == 'plain' else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Result:
     trials: int
     #: Of the test rows.
     r2: float
+    #: "paper": splits and clipped targets as in the paper; "plain": targets as they are.
+    protocol: Protocol = "plain"
     folds: int = 0
     search_rows: int = 0
     train_rows: int = 0
@@ -79,7 +83,7 @@ class Result:
     @property
     def unit(self) -> Unit:
         """The unit that this is the result of: the key of a line."""
-        return Unit(self.dataset, self.model, self.seed, self.trials)
+        return Unit(self.dataset, self.model, self.seed, self.trials, self.protocol)
 
     @property
     def seconds(self) -> float:

@@ -15,11 +15,10 @@ from dln import FitInterruptedWarning, RuleRegressor, __version__, operations
 from dln.tune import Context, Space, TrialRecord, search
 from dln_bench import _quick, _stamp, datasets
 from dln_bench._results import Result, Unit
+from dln_bench._split import Protocol, split
 from dln_bench.models._models import Model, find, inner_params, own_params
 from dln_bench.models._size import conditions, count_operations
 
-#: Share of the rows that a model is tested on, as in the paper.
-TEST_SHARE: Final = 0.25
 #: Conditions that our model is pruned to beside its own size.
 PRUNED: Final = (20, 50)
 
@@ -35,16 +34,18 @@ class Work:
     model: str
     seed: int
     budgets: tuple[int, ...]
+    protocol: Protocol = "paper"
 
     @property
     def name(self) -> str:
         """The name of its study, which models may share."""
-        return f"{self.dataset}-{find(self.model).searched_as or self.model}-{self.seed}"
+        name = f"{self.dataset}-{find(self.model).searched_as or self.model}-{self.seed}"
+        return name if self.protocol == "paper" else f"{name}-{self.protocol}"
 
     @property
     def units(self) -> tuple[Unit, ...]:
         """Its units."""
-        return tuple(Unit(self.dataset, self.model, self.seed, trials) for trials in self.budgets)
+        return tuple(Unit(self.dataset, self.model, self.seed, trials, self.protocol) for trials in self.budgets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,10 @@ class Searched:
 
 def run_work(work: Work, studies: Path, limits: Limits, progress: TrialProgress | None = None) -> list[Result]:
     """Do one piece of work. Its search is kept in the folder `studies`, and goes on from what is there."""
-    from sklearn.model_selection import train_test_split
     from threadpoolctl import threadpool_limits
 
-    X, y = datasets.load(work.dataset)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=work.seed)
+    rows = split(work.dataset, work.seed, work.protocol)
+    train, test = (rows.X_train, rows.y_train), (rows.X_test, rows.y_test)
     settings = limits.settings(work.model)
     results: list[Result] = []
     fitted: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -88,16 +88,16 @@ def run_work(work: Work, studies: Path, limits: Limits, progress: TrialProgress 
         # A search or fit that is interrupted returns what it has; here that would be a wrong result.
         warnings.simplefilter("error", FitInterruptedWarning)
         try:
-            for trials, searched in _search(work, limits, X_train, y_train, studies, progress):
+            for trials, searched in _search(work, limits, *train, studies, progress):
                 # Budgets often agree on the best parameters: then the model is the same.
                 found = next((found for params, found in fitted if params == searched.params), None)
                 if found is None:
                     last = inner_params(work.model, find(work.model).last)
                     model = _made(work, {**searched.params, **inner_params(work.model, settings), **last})
                     told = (*searched.tuned, *last)
-                    found = _measured(work.model, model, told, (X_train, y_train), (X_test, y_test))
+                    found = _measured(work.model, model, told, train, test)
                     fitted.append((searched.params, found))
-                results.append(_result(work, trials, searched, found, limits, len(y_train)))
+                results.append(_result(work, trials, searched, found, limits, len(rows.y_train)))
         except FitInterruptedWarning:
             raise KeyboardInterrupt from None
     return results
@@ -165,6 +165,7 @@ def _result(
         model=work.model,
         seed=work.seed,
         trials=trials,
+        protocol=work.protocol,
         folds=searched.folds,
         search_rows=train_rows if trials else 0,
         train_rows=train_rows,

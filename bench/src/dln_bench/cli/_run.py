@@ -13,6 +13,7 @@ from dln.cli._mistakes import INTERRUPTED, Mistake, complain
 
 if TYPE_CHECKING:
     from dln_bench._protocol import Report
+    from dln_bench._split import Protocol
     from dln_bench._unit import Limits, Work
 
 #: The exit code of a run in which units failed.
@@ -49,6 +50,14 @@ def run(
             metavar="N", help="Trials of a search; 32,64,128: one search of 128 answers for all. Default: 16."
         ),
     ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="paper: features and target clipped as recovered from the paper, scores of the clipped target; "
+            "plain: scores of the target as it is.",
+        ),
+    ] = "paper",
     minutes: Annotated[
         float | None,
         typer.Option(min=0.0, help="Minutes of a search, after which no trial is begun; default: no limit."),
@@ -83,7 +92,7 @@ def run(
         wanted = _models(models, quick=quick)
         which = _seeds(seeds or ("1" if quick else "3"))
         budgets = _trials(trials or [str(_quick.TRIALS if quick else 16)])
-        works = _protocol.works_of(chosen, wanted, seeds=which, trials=budgets)
+        works = _protocol.works_of(chosen, wanted, seeds=which, trials=budgets, protocol=_protocol_name(protocol))
         _fetch(chosen, quiet=silent)
         if not silent:
             _tell_plan(works, limits)
@@ -94,6 +103,7 @@ def run(
                 models=wanted,
                 seeds=which,
                 trials=budgets,
+                protocol=_protocol_name(protocol),
                 jobs=jobs,
                 ray=ray,
                 limits=limits,
@@ -170,6 +180,16 @@ def _trials(given: list[str]) -> list[int]:
         message = f"--trials must be whole numbers like 32,64,128, got {','.join(given)!r}"
         raise Mistake(message)
     return [int(name) for name in names]
+
+
+def _protocol_name(text: str) -> Protocol:
+    from dln_bench._split import PROTOCOLS
+
+    for name in PROTOCOLS:
+        if name == text:
+            return name
+    message = f"--protocol must be {' or '.join(PROTOCOLS)}, got {text!r}"
+    raise Mistake(message)
 
 
 def _fetch(names: Iterable[str], *, quiet: bool) -> None:

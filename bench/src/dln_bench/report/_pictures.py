@@ -10,7 +10,7 @@ from dln import operations
 from dln.circuit._cone import node_columns
 from dln_bench import datasets
 from dln_bench._results import Result
-from dln_bench._unit import TEST_SHARE
+from dln_bench._split import split
 from dln_bench.models._models import find, inner_params
 from dln_bench.report import _paper
 from dln_bench.report._cells import count, score
@@ -64,19 +64,17 @@ def _chosen(results: Sequence[Result], dataset: str) -> Result | None:
 
 def _picture(result: Result, paper: float) -> Figure:
     from sklearn.metrics import r2_score
-    from sklearn.model_selection import train_test_split
 
-    X, y = datasets.load(result.dataset)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=TEST_SHARE, random_state=result.seed)
+    rows = split(result.dataset, result.seed, result.protocol)
     model = find(result.model).make(datasets.facts(result.dataset), result.seed)
     model.set_params(**inner_params(result.model, result.params))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X_train, y_train)
-    whole = float(r2_score(y_test, model.predict(X_test)))
+        model.fit(rows.X_train, rows.y_train)
+    whole = float(r2_score(rows.y_test, model.predict(rows.X_test)))
     limit = round(_paper.table("ops")[result.dataset, "dln-paper"].mean)
     small = _at_most(model, limit)
-    cut = float(r2_score(y_test, small.predict(X_test)))
+    cut = float(r2_score(rows.y_test, small.predict(rows.X_test)))
     rules, kept = len(model.circuit_.rules), len(small.circuit_.rules)
     noun, use = ("rule", "uses") if kept == 1 else ("rules", "use")
     columns = {column for rule in small.circuit_.rules for column in node_columns(small.circuit_, rule.node)}
@@ -84,7 +82,7 @@ def _picture(result: Result, paper: float) -> Figure:
     caption = (
         f"{result.dataset}: {title(result.model)} with the parameters of seed {result.seed} at {result.trials} trials, "
         f"fitted anew (test R² {score(whole)} with {rules} rules), {how} the paper's {count(limit)} operations: "
-        f"{kept} {noun} that {use} {len(columns)} of {X.shape[1]} columns (test R² {score(cut)}). "
+        f"{kept} {noun} that {use} {len(columns)} of {rows.X_test.shape[1]} columns (test R² {score(cut)}). "
         f"The model that the paper draws has {score(paper)}."
     )
     return Figure(f"decision-{result.dataset}", caption, str(small.plot(max_rules=None).svg))
