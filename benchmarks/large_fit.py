@@ -98,7 +98,7 @@ def fit(options: argparse.Namespace) -> dict[str, float]:
     """Fit on the table in the folder; return seconds and bytes."""
     from dln import RuleRegressor
 
-    RuleRegressor(max_epochs=1, n_grown_rules=5).fit(np.arange(300.0).reshape(100, 3), np.arange(100.0))  # compiled now
+    RuleRegressor(n_grown_rules=5).fit(np.arange(300.0).reshape(100, 3), np.arange(100.0))  # compiled now
     X: Any
     if options.source == "parquet":
         import polars as pl

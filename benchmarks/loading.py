@@ -29,7 +29,7 @@ def hundred_rules(path: Path) -> None:
     names = ("training_loss", "validation_loss", "learning_rate", "temperature")
     history = dict.fromkeys(names, losses) | {"epoch": list(range(N_EPOCHS))}
     parameters = {**dln.RuleRegressor(random_state=0).get_params()}
-    for name in ("callbacks", "checkpoint", "n_jobs", "verbose"):
+    for name in ("n_jobs", "verbose"):
         del parameters[name]
     circuit = layered_circuit(0, n_rules=100, layers=(200, 200, 100))
     write_model(path, SavedModel(circuit, True, parameters, 200, history, FACTS, [0.5] * 100))  # noqa: FBT003

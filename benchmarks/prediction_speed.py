@@ -95,7 +95,7 @@ def text_row() -> None:
     for j in range(3, 6):
         frame[f"x{j}"] = rng.choice(["a", "b", "c"], 400)
     y = frame["x0"] + (frame["x3"] == "a") + 2 * (frame["x4"] == "b") + 3 * (frame["x5"] == "c")
-    ours = RuleRegressor(max_epochs=5, n_grown_rules=20, n_teachers=0, random_state=0, n_jobs=1).fit(frame, y)
+    ours = RuleRegressor(n_grown_rules=20, n_teachers=0, random_state=0, n_jobs=1).fit(frame, y)
     coded = frame.astype({f"x{j}": "category" for j in range(3, 6)})
     theirs = LGBMRegressor(verbose=-1, n_jobs=1).fit(coded, y)
     mine = seconds(lambda: ours.predict(frame.iloc[:1]))

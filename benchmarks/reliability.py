@@ -46,7 +46,7 @@ def regressor(name: str, n_threads: int, size: int = 1) -> Any:
     if name == "dln":
         from dln import RuleRegressor
 
-        settings = {"max_epochs": 20 * size, "n_networks": 2, "n_grown_rules": 40, "n_teachers": 0, "n_generations": 1}
+        settings = {"n_grown_rules": 40 * size, "n_teachers": 0, "n_generations": 1}
         return RuleRegressor(**settings, random_state=0, n_jobs=n_threads)
     if name == "lightgbm":
         from lightgbm import LGBMRegressor

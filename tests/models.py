@@ -14,9 +14,6 @@ from dln import DLNRegressor, RuleRegressor
 #: A page that is learned in a blink: all stages but teachers, each in short.
 SMALL: dict[str, Any] = {
     "max_conditions": 20,
-    "n_networks": 1,
-    "hidden_layer_sizes": (12, 8),
-    "max_epochs": 5,
     "n_grown_rules": 20,
     "n_teachers": 0,
     "n_synthetic_rows": 100,
@@ -103,7 +100,7 @@ def models() -> tuple[tuple[RuleRegressor | DLNRegressor, Any], ...]:
     wide = rng.normal(size=(60, 12))
     cases: list[tuple[RuleRegressor | DLNRegressor, Any, Any]] = [
         (RuleRegressor(**{**SMALL, "n_teachers": 2}), mixed, y),
-        (RuleRegressor(**{**SMALL, "n_networks": 3}), mixed, y * 1e6),
+        (RuleRegressor(**{**SMALL, "n_grown_rules": 40}), mixed, y * 1e6),
         (DLNRegressor(**SMALL_PAPER, refit="ridge"), mixed, y / 1e6),
         (RuleRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
         (DLNRegressor(**SMALL_PAPER), numbers, y),

@@ -218,16 +218,14 @@ def _support(model: Any, rng: Random) -> None:
 def _parameter(model: Any, rng: Random) -> None:
     name, value = _one(
         [
-            ("max_epochs", -3),
-            ("max_epochs", "ten"),
+            ("n_generations", -3),
+            ("n_generations", "ten"),
             ("loss", "os.system"),
             ("learning_rate", None),
             ("nonsense", 1),
-            ("callbacks", ["print"]),
-            ("checkpoint", "/etc/passwd"),
+            ("n_jobs", 2),
             ("__init__", 0),
-            ("hidden_layer_sizes", None),
-            ("hidden_layer_sizes", [[1]]),
+            ("max_rules", [1]),
         ],
         rng,
     )

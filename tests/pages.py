@@ -107,7 +107,7 @@ def model_of(circuit: Circuit, values: Sequence[Values] | None = None) -> RuleRe
 def mixed_model() -> tuple[RuleRegressor, pd.DataFrame, np.ndarray[Any, np.dtype[np.float64]]]:
     """Return a model that was learned from numbers, text, truth values and missing ones, and rows it has not seen."""
     table = frame(400)
-    model = RuleRegressor(**{**SMALL, "n_networks": 0, "n_grown_rules": 60, "max_conditions": 30})
+    model = RuleRegressor(**{**SMALL, "n_grown_rules": 60, "max_conditions": 30})
     fresh = frame(300, seed=1)
     return model.fit(table, pd.Series(target(table), name="charges")), fresh, target(fresh)
 

@@ -8,7 +8,7 @@ import pytest
 from dln import RuleRegressor
 
 #: Defaults for here: the stories are run to see that they run.
-SMALL = {"max_epochs": 5, "hidden_layer_sizes": (16, 8), "n_grown_rules": 20, "n_teachers": 1, "n_generations": 0}
+SMALL = {"n_grown_rules": 20, "n_teachers": 1, "n_generations": 0}
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 

@@ -27,7 +27,7 @@ def test_a_default_fit_is_one_page(kind):
 
 
 def test_the_defaults_are_one_page(houses):
-    """With nothing but the defaults, teachers and networks and all, the model is within its page and good."""
+    """With nothing but the defaults, teachers and all, the model is within its page and good."""
     X, y = houses
     model = RuleRegressor(random_state=0, n_jobs=2).fit(X[:200], y[:200])
     assert model.rules_.n_conditions <= 100
@@ -78,6 +78,6 @@ def test_few_rows_get_few_conditions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(25, 4))
     y = 2 * X[:, 0] + (X[:, 1] > 0) + rng.normal(size=25)
-    model = small(n_networks=0, max_conditions=100).fit(X, y)
+    model = small(max_conditions=100).fit(X, y)
     assert 1 <= model.rules_.n_conditions <= 6
     assert model.score(X, y) > 0.3

@@ -49,7 +49,7 @@ def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
     rng = np.random.default_rng(0)
     X = rng.random((80, 4)).round(2)
     y = 3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + X[:, 2] + rng.normal(0.0, 0.1, 80)
-    quick = {"n_networks": 0, "n_teachers": 0, "n_grown_rules": 60, "n_generations": 0}
+    quick = {"n_teachers": 0, "n_grown_rules": 60, "n_generations": 0}
     model = RuleRegressor(**quick, max_conditions=25, max_rules=2, random_state=0).fit(X, y)
     sizes = [point.max_conditions for point in model.frontier_]
     assert sizes == sorted(sizes)

@@ -12,7 +12,7 @@ from dln import RuleRegressor
 
 ROOT = Path(__file__).parent.parent
 #: Defaults for here: the pages are run to see that they run.
-SMALL = {"max_epochs": 8, "hidden_layer_sizes": (24, 12), "n_grown_rules": 40, "n_teachers": 1, "n_generations": 0}
+SMALL = {"n_grown_rules": 40, "n_teachers": 1, "n_generations": 0}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -29,9 +29,9 @@ def test_integer_weights_equal_repeated_rows(houses):
 
 
 def test_threads_do_not_change_the_model(houses, tmp_path):
-    """Whatever n_jobs, the file of the model has the same bytes: teachers, networks, trials and folds included."""
+    """Whatever n_jobs, the file of the model has the same bytes: teachers, trials and folds included."""
     X, y = houses
-    files = [bytes_of(small(n_networks=3, n_teachers=2, n_jobs=n_jobs).fit(X, y), tmp_path) for n_jobs in (1, 2, 3, -1)]
+    files = [bytes_of(small(n_teachers=2, n_jobs=n_jobs).fit(X, y), tmp_path) for n_jobs in (1, 2, 3, -1)]
     assert len(set(files)) == 1
 
 
@@ -57,7 +57,7 @@ def test_other_seeds_give_other_models():
 def test_several_models_are_one_for_any_threads_and_can_be_saved(tmp_path):
     """A model that is the average of several is the same for any threads, predicts the same after `load`, is pruned."""
     X, y = make_friedman1(300, random_state=0)
-    options = {"max_conditions": None, "n_generations": 0, "n_grown_rules": 150, "n_networks": 0}
+    options = {"max_conditions": None, "n_generations": 0, "n_grown_rules": 150}
     model, other = (small(**options, n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2))
     assert model.circuit_ == other.circuit_
     assert [point.max_conditions for point in model.frontier_][-4:] == [800, 1600, 2400, 3200]

@@ -49,7 +49,7 @@ def test_it_becomes_the_estimator_when_more_is_asked():
     for question in (
         "repr(model).startswith('RuleRegressor')",
         "pickle.loads(pickle.dumps(model)).predict(rows).tolist() == model.predict(rows).tolist()",
-        "isinstance(model, dln.RuleRegressor) and model.n_iter_ == 0 and model.feature_names_in_[0] == 'age'",
+        "isinstance(model, dln.RuleRegressor) and model.circuit_.rules and model.feature_names_in_[0] == 'age'",
         "setattr(model, 'n_jobs', 1) is None and model.n_jobs == 1 and len(model.predict(rows * 1001)) == 1001",
     ):
         code = f"import dln, pickle\nmodel = dln.load({str(CHARGES)!r})\nrows = {ROWS[:1]!r}\n"

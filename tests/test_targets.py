@@ -79,4 +79,4 @@ def test_bad_targets_get_one_sentence(y, match):
 def test_a_column_vector_as_target_warns():
     """As everywhere in scikit-learn, y of shape (n, 1) warns."""
     with pytest.warns(DataConversionWarning):
-        small(max_epochs=1).fit([[1.0], [2.0]], [[1.0], [2.0]])
+        small().fit([[1.0], [2.0]], [[1.0], [2.0]])

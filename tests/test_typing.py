@@ -20,7 +20,7 @@ from dln import Circuit, RuleRegressor, DLNRegressor
 
 
 def fit(X: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> RuleRegressor:
-    model = RuleRegressor(max_rules=20, hidden_layer_sizes=(64, 32), loss="huber", random_state=0)
+    model = RuleRegressor(max_rules=20, loss="huber", random_state=0)
     model.fit(X, y)
     return model
 

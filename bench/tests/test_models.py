@@ -98,7 +98,7 @@ def test_every_name_has_a_place():
     assert len(DATASETS) == 15
 
 
-@pytest.mark.parametrize("name", ["tree", "mlp", "dln-paper", "dln", "dln-no-networks", "ebm"])
+@pytest.mark.parametrize("name", ["tree", "mlp", "dln-paper", "dln", "ebm"])
 def test_quick_settings_are_parameters_of_their_models(name, table):
     """What a quick run sets, the model has, and it does not undo what the model is named for."""
     _, _, facts = table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
@@ -166,6 +167,10 @@ class DLNRegressor(CircuitRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
+        "hidden_layer_sizes": ["array-like"],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "callbacks": [list, tuple, None],
+        "checkpoint": [str, os.PathLike, None],
         "n_thresholds": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_links": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],

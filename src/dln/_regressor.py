@@ -27,7 +27,7 @@ from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_we
 from dln.data._target import Target, check_target
 from dln.data.table import Table, has_names, learn_table, read_batches, read_table
 from dln.export import ExportableModel
-from dln.network._loop import Callback, Trained
+from dln.network._loop import Trained
 from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
@@ -37,10 +37,8 @@ MAX_ROWS = 200_000
 
 #: What the parameters may be that both regressors have.
 SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
-    "hidden_layer_sizes": ["array-like"],
     "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
-    "max_epochs": [Interval(Integral, 1, None, closed="left")],
     "max_rules": [Interval(Integral, 1, None, closed="left"), None],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     "max_categories": [Interval(Integral, 2, None, closed="left"), None],
@@ -49,8 +47,6 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "random_state": ["random_state"],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],
-    "callbacks": [list, tuple, None],
-    "checkpoint": [str, os.PathLike, None],
 }
 
 
@@ -113,8 +109,6 @@ class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, Regr
     max_categories: int | None
     min_frequency: int
     n_jobs: int | None
-    max_epochs: int
-    callbacks: Sequence[Callback] | None
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
@@ -186,15 +180,13 @@ class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, Regr
         tags.input_tags.allow_nan = True
         return tags
 
-    def _learned(self, X: Any, rows: Rows, circuit: Circuit, networks: Sequence[Trained]) -> Self:
+    def _learned(self, X: Any, rows: Rows, circuit: Circuit, networks: Sequence[Trained] | None = None) -> Self:
         """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
         validate_data(self, X, skip_check_array=True)
         self.circuit_ = circuit
         self._prepared_circuit()  # now, so that predict changes nothing
-        epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
-        names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
-        self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
-        self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
+        if networks is not None:
+            self._set_history(networks)
         for name in ("target_name_", "intervals_"):  # those of an earlier fit are not of this model
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
@@ -203,6 +195,12 @@ class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, Regr
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
         return self
+
+    def _set_history(self, networks: Sequence[Trained]) -> None:
+        epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
+        names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
+        self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
+        self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
 
 
 def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:

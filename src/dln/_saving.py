@@ -127,8 +127,8 @@ def to_saved(model: Any) -> SavedModel:
         frontier=getattr(model, "_frontier", None),
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,
-        n_iter=model.n_iter_,
-        history=model.history_,
+        n_iter=getattr(model, "n_iter_", 0),
+        history=getattr(model, "history_", {}),
         training=model.training_facts_,
         **optional,
     )
@@ -141,11 +141,11 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     fitted = {
         "circuit_": saved.circuit,
         "n_features_in_": len(features),
-        "n_iter_": saved.n_iter,
-        "history_": dict(saved.history),
         "training_facts_": dict(saved.training),
         "_frontier": saved.frontier,
     }
+    if saved.kind == "network":
+        fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
     for name, field in OPTIONAL.items():

@@ -57,7 +57,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> RuleRegressor:
     Examples
     --------
     >>> import tempfile, dln
-    >>> model = dln.RuleRegressor(max_epochs=3, random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
+    >>> model = dln.RuleRegressor(random_state=0).fit([[1.0], [2.0], [3.0]], [1.0, 1.0, 5.0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model.dln")
     ...     loaded = load(f"{folder}/model.dln")

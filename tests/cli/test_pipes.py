@@ -27,21 +27,21 @@ from dln.cli import main
 main()
 """
 
-#: A program whose fit gets Ctrl-C in its fifth epoch.
+#: A program whose fit gets Ctrl-C when its first stage begins.
 INTERRUPTED = """
 import os, signal
-from dln import RuleRegressor
+from dln._progress import Progress
 from dln.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-fit = RuleRegressor.fit
+stage = Progress.stage
 
-def interrupted(self, *args, **kwargs):
-    kept = list(self.callbacks or [])
-    self.callbacks = [*kept, lambda epoch: signal.raise_signal(int(os.environ["SEND"])) if epoch.epoch == 5 else None]
-    return fit(self, *args, **kwargs)
+def interrupted(self, name, total):
+    Progress.stage = stage
+    signal.raise_signal(int(os.environ["SEND"]))
+    return stage(self, name, total)
 
-RuleRegressor.fit = interrupted
+Progress.stage = interrupted
 main()
 """
 

@@ -110,7 +110,7 @@ def trained():
         table = pd.read_csv(SHARED / f"{name}.csv", na_values="?").sample(300, random_state=0)
         X = table.drop(columns=[target, *table.columns[table.columns == "car_name"]])
         X = X.astype(dict.fromkeys(categories, "category"))
-        found.append((RuleRegressor(n_networks=0, max_conditions=30, random_state=0).fit(X, table[target]), X))
+        found.append((RuleRegressor(max_conditions=30, random_state=0).fit(X, table[target]), X))
     return found
 
 

@@ -17,7 +17,7 @@ from dln.readers.model_file import FORMAT, write_model  # noqa: E402
 from models import models  # noqa: E402
 
 #: Parameters that every version will have.
-PARAMETERS = ("hidden_layer_sizes", "max_conditions", "max_epochs", "max_rules", "random_state")
+PARAMETERS = ("max_conditions", "max_rules", "random_state")
 
 
 def main() -> None:

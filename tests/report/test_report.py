@@ -231,15 +231,13 @@ def test_bad_input_is_told(tmp_path):
 @pytest.mark.parametrize("y", [[3.0, 3.0], [1e290, -1e290], [1e-290, 0.0]])
 def test_odd_targets_have_a_page(tmp_path, y):
     """Constant, huge and tiny targets do not break a page."""
-    model = RuleRegressor(n_networks=0, n_teachers=0, random_state=0).fit(
-        [[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0]
-    )
+    model = RuleRegressor(n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
     assert "Mean error" in model.report(tmp_path / "x.html", [[1.0], [3.0]], y).read_text(encoding="utf-8")
 
 
 def test_a_model_of_one_number_has_a_page(tmp_path):
     """A model without rules, and one whose columns no rule reads, are told as they are."""
-    model = RuleRegressor(n_networks=0, n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 2.0, 2.0])
+    model = RuleRegressor(n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 2.0, 2.0])
     text = model.report(tmp_path / "x.html", [[1.0], [2.0]], [2.0, 2.5]).read_text(encoding="utf-8")
     assert "The model has no rules: it is one number." in text
 

@@ -4,9 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.rules._expression import Join, Signals, length, negation, renumbered
+from dln.rules._expression import Signals, length, negation, renumbered
 from dln.rules._expression import Test as OneTest
-from dln.rules._stages import expression_of, from_text, to_text
 from learned import forced, part, paths, seeds, some_expression, some_inputs, with_part, without_part
 
 
@@ -56,15 +55,6 @@ def test_parts_are_found_and_taken_away(seed):
         if path:
             assert length(without_part(expression, path)) == length(expression) - length(here)
     assert sum(isinstance(part(expression, path), OneTest) for path in paths(expression)) == length(expression)
-
-
-@given(seeds)
-def test_expressions_survive_a_checkpoint(seed):
-    """`expression_of(from_text(to_text(...)))` is the expression."""
-    _, _, _, expression = drawn(seed)
-    (back,) = (expression_of(value) for value in from_text(to_text([expression])))
-    assert back == expression
-    assert isinstance(back, OneTest | Join)
 
 
 @given(seeds)

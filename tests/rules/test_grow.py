@@ -1,4 +1,4 @@
-"""Growth, stages and students: what proposes candidates, and what a checkpoint keeps."""
+"""Growth: rules that are short, varied and explain the target."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,9 @@ from dln.rules._expression import length
 from dln.rules._grow import AT_LEAST, grow
 from dln.rules._rule_set import RuleSet
 from dln.rules._select import select
-from dln.rules._stages import named, staged
-from dln.rules._student import Recipe, n_steps, start_pools, train_student
+from dln.rules._student import Recipe, n_steps, train_student
 from dln.solve._select import Budget
-from learned import expressions_of, some_task
+from learned import some_task
 
 
 @pytest.mark.parametrize("longest", [1, 3, 6])
@@ -44,55 +43,14 @@ def test_rules_are_grown_on_another_target_too(friedman):
     assert rules[0].input == 3
 
 
-def test_pools_are_together_and_apart():
-    """A search starts from grown rules with neurons, from each alone, and from something even if there is nothing."""
-    task = some_task(0)
-    a, b, c = (expressions_of(task, seed, 3) for seed in (0, 1, 2))
-    pools = start_pools([a, b], [c])
-    assert [*a, *c] in pools
-    assert [*b, *c] in pools
-    assert c in pools
-    assert a in pools
-    assert [*a, *b] in start_pools([a, b], [])
-    assert start_pools([[], []], []) == [[]]
-
-
-def test_a_student_tells_its_steps_and_keeps_its_budget():
-    """Progress is told as often as was announced, and the page is within the budget."""
+def test_training_keeps_its_budget_and_counts_its_steps():
+    """Progress is shown as often as was announced, and all sizes are within their budgets."""
     task = some_task(1)
-    recipe = Recipe(Budget(12, 3, 6), 1, (8,), 2, 20, 2)
+    recipe = Recipe(Budget(12, 3, 6), 20, 2)
     steps = []
-    neurons = [expressions_of(task, 5, 6, max_length=3)]
-    student = train_student(task, neurons, recipe, [0], stop=lambda: False, after_each=lambda: steps.append(1))
+    student = train_student(task, recipe, [0], stop=lambda: False, after_each=lambda: steps.append(1))
     assert len(steps) == n_steps(recipe)
     assert student.rules.n_conditions <= 12
     assert len(student.rules) <= 6
     larger = student.larger([20, 40], recipe.budget)
     assert all(rules.n_conditions <= size for size, rules in larger.items())
-
-
-class Kept(dict):
-    """A store in memory."""
-
-    stage = dict.get
-    keep_stage = dict.__setitem__
-
-    def write(self):
-        """Nothing to write."""
-
-
-def test_a_stage_is_computed_once_and_kept_only_whole():
-    """What a stage came to is kept and not computed again, unless it was cut short or came to nothing."""
-    store, calls = Kept(), []
-
-    def compute():
-        calls.append(1)
-        return named({"value": 7})
-
-    for is_whole in (False, True, True):
-        assert staged(store, "a", compute, is_whole=lambda whole=is_whole: whole)["value"] == 7
-    assert len(calls) == 2
-    assert staged(store, "b", lambda: None) is None
-    assert set(store) == {"a"}
-    assert staged(None, "a", compute)["value"] == 7
-    assert len(calls) == 3

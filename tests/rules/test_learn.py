@@ -4,7 +4,6 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from dln._interrupt import Deadline
-from dln.network._networks import Outcome
 from dln.rules._goal import Sample
 from dln.rules._learn import Fit, Setting
 from dln.rules._student import Recipe
@@ -25,7 +24,7 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
     """In the pool every library computes with one thread: teams of them would wait for each other on busy cores."""
     seen = []
 
-    def look(_self, _task, _outcome, _choice, _rows):
+    def look(_self, _task, _choice, _rows):
         import sklearn.ensemble  # noqa: F401 (its boosting counts OpenMP threads)
 
         seen.extend(library["num_threads"] for library in threadpool_info())
@@ -33,9 +32,8 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
 
     monkeypatch.setattr(Fit, "_points", look)
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
-    recipe = Recipe(Budget(5, 2, 5), 0, (4,), 1, 4, 0)
+    recipe = Recipe(Budget(5, 2, 5), 4, 0)
     setting = Setting(recipe, Loss("squared_error", 0.5), 0, 0, 0, 2)
-    fit = Fit(setting, Deadline(), lambda _task, _stop: Outcome((), interrupted=False), Silent())
-    fit.learn(Sample(inputs, np.arange(30.0), np.ones(30)))
+    Fit(setting, Deadline(), Silent()).learn(Sample(inputs, np.arange(30.0), np.ones(30)))
     assert seen
     assert set(seen) == {1}

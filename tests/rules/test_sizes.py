@@ -47,8 +47,8 @@ def test_members_share_the_budget(conditions, rules, n_models):
 def test_a_member_keeps_its_budget():
     """What is found for one of several models has at most its conditions, in rules of at most their length."""
     task = some_task(1, n_rows=300)
-    recipe = Recipe(Budget(1600, 3, 1600), 0, (4,), 1, 60, 0)
-    rules = member_rules(task, [], recipe, [0, 33, 1], stop=lambda: False)
+    recipe = Recipe(Budget(1600, 3, 1600), 60, 0)
+    rules = member_rules(task, recipe, [0, 33, 1], stop=lambda: False)
     assert 0 < rules.n_conditions <= member(recipe.budget).conditions
     assert max(map(length, rules.expressions)) <= 3
 

@@ -11,7 +11,7 @@ DATASETS: Final = ("yacht", "estate", "mpg")
 MODELS: Final = ("tree", "dln-paper")
 TRIALS: Final = 2
 
-_PAGE: Final = {"max_epochs": 5, "n_generations": 1, "n_grown_rules": 100, "n_teachers": 1, "n_networks": 1}
+_PAGE: Final = {"n_generations": 1, "n_grown_rules": 100, "n_teachers": 1}
 
 
 def settings(model: str) -> dict[str, Any]:

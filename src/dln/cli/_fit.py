@@ -118,11 +118,17 @@ def _train(
     def rephrased(text: str) -> str:
         return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
 
+    interrupted = False
     with warnings_as_sentences(rephrased) as caught:  # after Ctrl-C, or when time was over: what the model is now
-        model.fit(split.X, split.y, sample_weight=split.weight)
+        try:
+            model.fit(split.X, split.y, sample_weight=split.weight)
+        except KeyboardInterrupt:
+            if not hasattr(model, "circuit_"):
+                raise
+            interrupted = True
     model.set_params(verbose=0)  # a way of this run, not of the model
     model.target_name_ = split.y.name
-    return model, time.perf_counter() - start, was_interrupted(caught)
+    return model, time.perf_counter() - start, interrupted or was_interrupted(caught)
 
 
 def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:

@@ -48,7 +48,7 @@ def _facts(name: str, model: CircuitRegressor, max_rules: int | None) -> dict[st
             for column in model.circuit_.columns
         ],
         "columns_used": columns_used(model),
-        "epochs": model.n_iter_,
+        "epochs": getattr(model, "n_iter_", None),
         "operations": {reading: int(model.cost(reading)) for reading in ("multiply", "select")},
     }
 
@@ -92,4 +92,5 @@ def _training(model: CircuitRegressor) -> str:
     rows = f"{thousands(facts['rows'])} rows"
     if facts["distinct_rows"] < facts["rows"]:
         rows += f", {thousands(facts['distinct_rows'])} of them distinct"
-    return f"on {rows}; {model.n_iter_} epochs of each network"
+    epochs = getattr(model, "n_iter_", None)
+    return f"on {rows}" if epochs is None else f"on {rows}; {epochs} epochs of each network"

@@ -1,4 +1,4 @@
-"""The whole way of a default fit, from rows to a page of rules: teach, choose the goal, train, search, validate."""
+"""A fit, from rows to a page of rules: teach, choose the target, search, validate."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline
-from dln.network._networks import NetworkTask, Outcome
-from dln.rules._compiling import Compiling
 from dln.rules._expression import Signals, renumbered
-from dln.rules._goal import Y_ALONE, Distillation, Goal, Sample
+from dln.rules._goal import Y_ALONE, Distillation, Sample
 from dln.rules._rule_set import RuleSet
 from dln.rules._screen import screened
 from dln.rules._sizes import LARGER, SizedRules, member_rules, sized_path, smallest_good
-from dln.rules._stages import Arrays, Store, expression_of, from_text, named, staged, to_text
-from dln.rules._student import Recipe, n_steps, network_data, neurons, train_student
+from dln.rules._student import Recipe, n_steps, train_student
 from dln.rules._synthetic import synthetic_rows
 from dln.rules._task import PENALTY, Task, member, n_members, page
-from dln.rules._teachers import Lessons, n_teachers, teach
+from dln.rules._teachers import n_teachers, teach
 from dln.rules._validate import Choice, choose_goal
 from dln.solve._losses import Loss
 from dln.solve._products import Floats
@@ -80,21 +77,13 @@ class Learned:
     validation: Validation | None
     ceiling: float | None
     """What the teachers explain of rows that they have not seen: the best model found."""
-    networks: Outcome
 
 
 class Fit:
     """One fit: what it is told, and what its stages share."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        deadline: Deadline,
-        train: Callable[[NetworkTask, Callable[[], bool]], Outcome],
-        progress: Shown,
-        store: Store | None = None,
-    ) -> None:
-        self.setting, self.deadline, self.train, self.progress, self.store = setting, deadline, train, progress, store
+    def __init__(self, setting: Setting, deadline: Deadline, progress: Shown) -> None:
+        self.setting, self.deadline, self.progress = setting, deadline, progress
 
     def learn(self, rows: Sample, unseen: Sample | None = None) -> Learned:
         """Return the rules for some rows, validated on rows of the user's or on folds."""
@@ -115,24 +104,17 @@ class Fit:
         return replace(learned, points=tuple(renumber))
 
     def _learn(self, rows: Sample, unseen: Sample | None, pool: ThreadPoolExecutor) -> Learned:
-        recipe, seed = self.setting.recipe, self.setting.seed
+        recipe = self.setting.recipe
         sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
-        with Compiling(
-            self.progress.stage, networks=recipe.n_networks > 0, n_threads=self.setting.n_threads
-        ) as compiling:
-            distillation = self._distil(sample, pool)
-            compiling.wait("search")
-            choice = self._choose(distillation, pool)
-            compiling.wait("networks")
+        distillation = self._distil(sample, pool)
+        choice = self._choose(distillation, pool)
         task = distillation.task(choice.goal)
-        outcome = self.train(_network_task(task, recipe, [seed, 30]), self.deadline.stage("networks", 0.5))
         n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
         # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
-        first = pool.submit(self._points, task, outcome, choice, rows)
+        first = pool.submit(self._points, task, choice, rows)
         after_each = self.progress.stage("more models", n_members(recipe.budget) - 1)
         further = [
-            pool.submit(self._member, task, outcome, choice, rows, k, after_each)
-            for k in range(1, n_members(recipe.budget))
+            pool.submit(self._member, task, choice, rows, k, after_each) for k in range(1, n_members(recipe.budget))
         ]
         validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
         points = first.result()
@@ -144,7 +126,7 @@ class Fit:
         validation = self._joined(folds, {point.budget for point in points})
         ceiling = None if distillation.lessons is None else distillation.lessons.explained
         explained = None if validation is None else validation.explained
-        return Learned(points, smallest_good(points, explained, len(rows.y)), validation, ceiling, outcome)
+        return Learned(points, smallest_good(points, explained, len(rows.y)), validation, ceiling)
 
     def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
         """Return the sample with what teachers make of it."""
@@ -159,34 +141,19 @@ class Fit:
         after_each = self.progress.stage("teachers", N_FOLDS * n_teachers(n, setting.n_teachers))
         stop = self.deadline.stage("teachers", 0.4)
 
-        def compute() -> Arrays | None:
-            lessons = teach(
-                sample.inputs,
-                synthetic,
-                sample.y,
-                sample.weight,
-                fold,
-                setting.n_teachers,
-                setting.seed,
-                pool.map,
-                stop=stop,
-                after_each=after_each,
-            )
-            if lessons is None:
-                return None
-            return named(
-                {"rows": lessons.by_fold, "synthetic": lessons.synthetic_by_fold, "explained": lessons.explained}
-            )
-
-        arrays = self._staged("teachers", compute)
-        if arrays is None:
-            return Distillation(sample, fold, nothing, None)
-        lessons = Lessons(fold, arrays["rows"], arrays["synthetic"], float(arrays["explained"]))
-        return Distillation(sample, fold, synthetic, lessons)
-
-    def _staged(self, name: str, compute: Callable[[], Arrays | None]) -> Arrays | None:
-        """Return what a stage came to; a checkpoint keeps it unless anything was cut short."""
-        return staged(self.store, name, compute, is_whole=lambda: not self.deadline.cut and not self.deadline.over())
+        lessons = teach(
+            sample.inputs,
+            synthetic,
+            sample.y,
+            sample.weight,
+            fold,
+            setting.n_teachers,
+            setting.seed,
+            pool.map,
+            stop=stop,
+            after_each=after_each,
+        )
+        return Distillation(sample, fold, nothing if lessons is None else synthetic, lessons)
 
     def _choose(self, distillation: Distillation, pool: ThreadPoolExecutor) -> Choice:
         """Return what to learn, and how much to shrink the weights."""
@@ -198,60 +165,41 @@ class Fit:
         def run(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
             return list(pool.map(work, jobs))
 
-        def compute() -> Arrays:
-            choice = choose_goal(distillation, n_trials, page(recipe.budget), self.setting.seed, run, stop=stop)
-            return named({**choice.goal._asdict(), "penalty": choice.penalty})
+        return choose_goal(distillation, n_trials, page(recipe.budget), self.setting.seed, run, stop=stop)
 
-        arrays = self._staged("goal", compute)
-        assert arrays is not None  # noqa: S101 (a choice is always made)
-        goal = Goal(float(arrays["share_of_y"]), bool(arrays["synthetic"]))
-        return Choice(goal, float(arrays["penalty"]))
-
-    def _points(self, task: Task, outcome: Outcome, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
+    def _points(self, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
         """Return the best rules found for every size, weights solved for on all rows."""
         recipe, seed = self.setting.recipe, self.setting.seed
         after_each = self.progress.stage("rules", n_steps(recipe))
-
-        def compute() -> Arrays:
-            of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
-            stop = self.deadline.stage("the search for rules", 0.85)
-            student = train_student(task, of_networks, recipe, [seed, 31], stop=stop, after_each=after_each)
-            return _as_text(sized_path(student, member(recipe.budget), [seed, 32], self.deadline))
-
-        return self._weighted(self._staged("rules", compute) or {}, task, choice, rows)
+        stop = self.deadline.stage("the search for rules", 0.85)
+        student = train_student(task, recipe, [seed, 31], stop=stop, after_each=after_each)
+        return self._weighted(sized_path(student, member(recipe.budget), [seed, 32], self.deadline), choice, rows)
 
     def _member(
-        self, task: Task, outcome: Outcome, choice: Choice, rows: Sample, k: int, after: Callable[[], None]
+        self, task: Task, choice: Choice, rows: Sample, k: int, after: Callable[[], None]
     ) -> tuple[SizedRules, ...]:
         """Return another model of the size that several are averaged of, searched for in short; none without time."""
         recipe, seed = _quicker(self.setting.recipe), [self.setting.seed, 33, k]
-
-        def compute() -> Arrays | None:
-            stop = self.deadline.stage("more models", 0.85)
-            if stop():
-                return None
-            of_networks = neurons(outcome.networks, task.inputs, recipe.budget)
-            rules = member_rules(task, of_networks, recipe, seed, stop=stop)
-            return None if stop() else _as_text({member(recipe.budget).conditions: rules})
-
-        rules_of_size = self._staged(f"more rules {k}", compute) or {}
+        stop = self.deadline.stage("more models", 0.85)
+        if stop():
+            return ()
+        rules = member_rules(task, recipe, seed, stop=stop)
         after()
-        return self._weighted(rules_of_size, task, choice, rows)
+        return () if stop() else self._weighted({member(recipe.budget).conditions: rules}, choice, rows)
 
-    def _weighted(self, rules_of_size: Arrays, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
+    def _weighted(self, path: dict[int, RuleSet], choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
         """Return the rules of each size with weights solved for on all rows, the smallest first."""
         whole = rows if len(rows.y) > MAX_ROWS else None
         points = []
-        for size in sorted(map(int, rules_of_size)):
-            expressions = [expression_of(value) for value in from_text(rules_of_size[str(size)])]
+        for size, rules in sorted(path.items()):
             if whole is None:
-                points.append(self._point(size, RuleSet(task, expressions), choice))
+                points.append(self._point(size, rules, choice))
             else:
                 signals = Signals(whole.inputs)
-                fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(whole.y))
+                fires = np.array([signals(one) for one in rules.expressions], dtype=np.bool_).reshape(-1, len(whole.y))
                 loss = self.setting.loss
                 solved = solve_weights(fires, whole.y, whole.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
-                points.append(SizedRules(size, tuple(expressions), *solved))
+                points.append(SizedRules(size, tuple(rules.expressions), *solved))
         return tuple(points)
 
     def _point(self, size: int, rules: RuleSet, choice: Choice) -> SizedRules:
@@ -270,33 +218,26 @@ class Fit:
     ) -> tuple[dict[int, Floats], Sample] | None:
         """Learn without a fold, all stages in short, and return what each size predicts for it; None without time."""
         recipe, seed, deadline = _quicker(self.setting.recipe), [self.setting.seed, 40, fold], self.deadline
-        aside = distillation.aside(fold)
-
-        def compute() -> Arrays | None:
-            task = distillation.trial_task(choice.goal, fold)
-            stop = deadline.stage("validation", 0.85)
+        aside, task = distillation.aside(fold), distillation.trial_task(choice.goal, fold)
+        stop = deadline.stage("validation", 0.85)
+        if stop():
+            return None
+        budget = recipe.budget
+        student = train_student(task, recipe, seed, stop=stop)
+        path = sized_path(student, member(budget), seed, deadline)
+        if stop():
+            return None
+        path |= student.larger([size for size in LARGER if size > max(path)], budget)
+        points = [self._point(size, rules, choice) for size, rules in path.items()]
+        predicted = {point.budget: point.predict(aside.inputs) for point in points}
+        size = member(budget).conditions
+        for k in range(1, n_members(budget)):
+            rules = member_rules(task, recipe, [*seed, k], stop=stop)
             if stop():
-                return None
-            budget = recipe.budget
-            student = train_student(task, [], recipe, seed, stop=stop)
-            path = sized_path(student, member(budget), seed, deadline)
-            if stop():
-                return None
-            beyond = [size for size in LARGER if size > max(path)]
-            path |= student.larger(beyond, budget)
-            points = [self._point(size, rules, choice) for size, rules in path.items()]
-            predicted = {point.budget: point.predict(aside.inputs) for point in points}
-            size = member(budget).conditions
-            for k in range(1, n_members(budget)):
-                rules = member_rules(task, [], recipe, [*seed, k], stop=stop)
-                if stop():
-                    break
-                other = self._point(size, rules, choice).predict(aside.inputs)
-                predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
-            return {str(size): one for size, one in predicted.items()}
-
-        by_size = self._staged(f"validation {fold}", compute)
-        return None if by_size is None else ({int(size): predicted for size, predicted in by_size.items()}, aside)
+                break
+            other = self._point(size, rules, choice).predict(aside.inputs)
+            predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
+        return predicted, aside
 
     def _joined(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
         """Put the folds together. Where a fold has no rules of a size, those of the next larger one are its best."""
@@ -321,24 +262,10 @@ def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:
 
 
 def _quicker(recipe: Recipe) -> Recipe:
-    """Return the recipe of a validation: no networks and a quarter of the generations.
-
-    What it finds is a little worse than the model, so what is validated is a little less than the model's worth. A
-    network of its own for each fold took a sixth of a fit.
-    """
-    return replace(recipe, n_networks=0, n_generations=recipe.n_generations // 4)
-
-
-def _network_task(task: Task, recipe: Recipe, seed: list[int]) -> NetworkTask:
-    seeds = np.random.default_rng(seed).integers(2**31, size=recipe.n_networks).tolist()
-    plan = recipe.training_plan(task.n_rows)
-    return NetworkTask(network_data(task), None, 0, recipe.architecture, plan, tuple(seeds))
+    """Return the recipe of a validation: a quarter of the generations, so slightly worse rules than the model's."""
+    return replace(recipe, n_generations=recipe.n_generations // 4)
 
 
 def _at_least(size: int, predicted: dict[int, Floats]) -> Floats:
     """Return what the model of a size predicts, or of the next larger one that there is, or the largest."""
     return predicted[min((other for other in predicted if other >= size), default=max(predicted))]
-
-
-def _as_text(path: dict[int, RuleSet]) -> Arrays:
-    return {str(size): to_text(rules.expressions) for size, rules in path.items()}

@@ -69,7 +69,6 @@ def sized_path(student: Student, budget: Budget, seed: list[int], deadline: Dead
 
 def member_rules(
     task: Task,
-    of_networks: Sequence[Sequence[Expression]],
     recipe: Recipe,
     seed: list[int],
     *,
@@ -77,7 +76,7 @@ def member_rules(
 ) -> RuleSet:
     """Return rules of a member's size, found for themselves."""
     budget = member(recipe.budget)
-    student = train_student(task, of_networks, recipe, seed, stop=stop)
+    student = train_student(task, recipe, seed, stop=stop)
     rules = student.larger([budget.conditions], budget)[budget.conditions]
     sweep(rules, budget, np.random.default_rng([*seed, 1]), stop)
     return rules

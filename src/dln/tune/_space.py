@@ -33,15 +33,9 @@ def default_space(trial: Any, context: Context) -> dict[str, Any]:
         "n_teachers": trial.suggest_categorical("n_teachers", [0, 4]),
         "n_grown_rules": trial.suggest_categorical("n_grown_rules", [300, 600, 1200]),
         "n_generations": trial.suggest_categorical("n_generations", [2, 4, 8]),
-        "n_networks": trial.suggest_categorical("n_networks", [0, 2, 4]),
     }
     if parameters["n_teachers"]:
         parameters["n_synthetic_rows"] = trial.suggest_categorical("n_synthetic_rows", [0, 3000, 6000])
-    if parameters["n_networks"]:
-        # A layer more doubles the longest rule; wider layers give more candidates of the same length.
-        width = trial.suggest_categorical("width", [150, 300, 500])
-        parameters["hidden_layer_sizes"] = (width,) * trial.suggest_int("n_layers", 2, 4)
-        parameters["max_epochs"] = trial.suggest_categorical("max_epochs", [30, 60, 120])
     return parameters
 
 

@@ -103,7 +103,9 @@ def evaluate(job: Job, task: Trial, is_over: Callable[[], bool] = lambda: False)
 
 def _fit(model: Any, part: Part, watch: _Watch) -> None:
     for dln in dln_parts(model):
-        dln.set_params(verbose=0, checkpoint=None, callbacks=[*(dln.callbacks or ()), watch.of(dln)])
+        dln.set_params(verbose=0)
+        if isinstance(dln, DLNRegressor):
+            dln.set_params(checkpoint=None, callbacks=[*(dln.callbacks or ()), watch.of(dln)])
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitInterruptedWarning)
         model.fit(part.X_train, part.y_train)
@@ -139,17 +141,15 @@ class _Watch:
     def __init__(self, thresholds: Thresholds, curve: dict[int, float] | None, is_over: Callable[[], bool]) -> None:
         self._threshold, self._curve, self._is_over = EpochThreshold(thresholds), curve, is_over
 
-    def of(self, model: CircuitRegressor) -> Callable[[Epoch], None]:
+    def of(self, model: DLNRegressor) -> Callable[[Epoch], None]:
         """Return the callback for a model."""
-        # The networks of a page only propose rules, and say little about the model: they are not judged by the epoch.
-        judged = isinstance(model, DLNRegressor)
         max_epochs = model.max_epochs
 
         def after_epoch(epoch: Epoch) -> None:
             if self._is_over():
                 raise OutOfTimeError
             loss = epoch.validation_loss
-            if self._curve is None or not judged or epoch.network or loss is None or not math.isfinite(loss):
+            if self._curve is None or epoch.network or loss is None or not math.isfinite(loss):
                 return
             best = min(self._curve.values(), default=math.inf)
             if loss < best:

@@ -46,7 +46,6 @@ OURS: Final[dict[str, dict[str, Any]]] = {
     "dln-any": {"max_conditions": None},
     # As many rules as the paper's operations allow; with so few, a generation takes little time.
     "dln-17-rules": {"max_rules": 17, "n_generations": 64},
-    "dln-no-networks": {"n_networks": 0},
     "dln-no-growth": {"n_grown_rules": 0},
     "dln-no-teachers": {"n_teachers": 0},
     "dln-no-generations": {"n_generations": 0},
