@@ -10,15 +10,15 @@ from typing import Any
 
 import griffe
 
-#: A line that begins with the prompt, and all that follow until one is blank.
+#: A line that begins with the prompt, and all lines up to the next blank one.
 EXAMPLE = re.compile(r"^(?P<indent> *)>>> .*\n?(?:(?P=indent).*\S.*\n?)*", re.MULTILINE)
 
 
 class DoctestBlocks(griffe.Extension):
-    """Puts every example of a docstring into a fence."""
+    """Fences every example of a docstring."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Change the docstring of whatever has one."""
+        """Change the docstring of an object."""
         if obj.docstring is not None:
             obj.docstring.value = EXAMPLE.sub(_fenced, obj.docstring.value)
 

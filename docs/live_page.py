@@ -1,4 +1,4 @@
-"""Makes the live example when the documentation is built: the report of a model of `examples/houses.csv`."""
+"""Make the live example when the documentation is built: the report of a model of `examples/houses.csv`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the README from top to bottom and put what it prints where it shows output.
+"""Run the README from top to bottom and replace the outputs that it shows.
 
 python docs/refresh_readme.py    # from the root of the repository
 """
@@ -22,7 +22,7 @@ from llvmlite import binding
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MADE_WITH = re.compile(r"<!-- outputs made with .*? -->")
-#: Commands and programs are those of this tree, whatever is installed.
+#: Commands run this tree, not an installed version.
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 #: Times differ from run to run.
 SECONDS = re.compile(r"in \d+\.\d s")
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def made_with() -> str:
-    """Return what printed figures depend on, as a comment: elsewhere the last digits of a fit may differ."""
+    """Return the versions and the processor that printed figures depend on, as a comment."""
     # BLAS and Numba choose other instructions on other processors, and sums in another order round otherwise.
     processor = binding.get_host_cpu_name()
     libraries = " ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba", "lightgbm"))
