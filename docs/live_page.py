@@ -10,14 +10,17 @@ from mkdocs.structure.files import File, Files
 
 from dln.cli import app
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+HOUSES = str(Path(__file__).parents[1] / "examples" / "houses.csv")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page, as `dln report` writes it."""
     with tempfile.TemporaryDirectory() as folder:
-        page = Path(folder) / "house.html"
-        call = ["report", str(EXAMPLES / "house.dln"), "--data", str(EXAMPLES / "houses.csv")]
-        app([*call, "--include-rows", "100", "-o", str(page), "--quiet"], standalone_mode=False)
+        model, page = str(Path(folder) / "house.dln"), Path(folder) / "house.html"
+        for call in (
+            ["fit", HOUSES, "--target", "price", "-o", model],
+            ["report", model, "--data", HOUSES, "--include-rows", "100", "-o", str(page)],
+        ):
+            app([*call, "--quiet"], standalone_mode=False)
         files.append(File.generated(config, "live/house.html", content=page.read_text(encoding="utf-8")))
     return files
