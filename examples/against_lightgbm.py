@@ -1,4 +1,4 @@
-"""The same split for a boosted ensemble, a linear model and ours: what do rules cost in accuracy, if anything.
+"""Both learners beside a boosted ensemble and a linear model, on the same splits: R², time to fit, and size.
 
 Run it: python examples/against_lightgbm.py  (pip install lightgbm first, or it is left out)
 """
@@ -9,9 +9,13 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 
-from dln import RuleRegressor
+from dln import DLNRegressor, RuleRegressor
 
-models = {"dln": RuleRegressor(random_state=0), "linear regression": LinearRegression()}
+models = {
+    "RuleRegressor": RuleRegressor(random_state=0),
+    "DLNRegressor": DLNRegressor(random_state=0),
+    "linear regression": LinearRegression(),
+}
 try:
     from lightgbm import LGBMRegressor
 
@@ -25,12 +29,12 @@ tables = {
 }
 for name, (X, y) in tables.items():
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    print(f"\n{name}: {len(X_train)} rows to learn from, {len(X_test)} to test on")
+    print(f"\n{name}: {len(X_train)} training rows, {len(X_test)} test rows")
     for kind, model in models.items():
         start = time.perf_counter()
         model.fit(X_train, y_train)
         seconds = time.perf_counter() - start
-        if kind == "dln":
+        if kind.endswith("Regressor"):
             size = f"{model.rules_.n_conditions} conditions in {len(model.rules_)} rules"
         elif kind == "LightGBM":
             size = f"{model.booster_.num_trees()} trees of up to 31 leaves"

@@ -1,4 +1,4 @@
-"""How many conditions does it take? One fit tells, for every size; the smallest that is good enough is kept.
+"""How many conditions are needed? One fit has the R² of every size; the smallest that is good enough is kept.
 
 Run it: python examples/choosing_the_size.py
 """
@@ -16,19 +16,18 @@ from dln import RuleRegressor
 X, y = make_friedman1(1200, noise=1.0, random_state=0)
 X = pl.DataFrame(X, schema=[f"x{i}" for i in range(1, 11)])
 
-# Rows to learn from, and rows that decide nothing and tell the truth.
 X_fit, X_test, y_fit, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
 model = RuleRegressor(random_state=0).fit(X_fit, y_fit)
 
-# Each size was validated on folds of the rows to learn from: no rows of our own are needed to choose by.
-print("conditions  rules  validated R²  test R²  operations")
+# Each size was cross-validated on folds of the training rows: choosing one needs no further rows.
+print("conditions  rules  cross-validated R²  test R²  operations")
 for point in model.frontier_:
-    if point.circuit is None:  # larger than the model: only its worth is known
+    if point.circuit is None:  # larger than the model: only its R² is known
         continue
     small = model.prune(max_conditions=point.conditions)
-    worth = "" if point.r2 is None else f"{point.r2:.3f}"
+    r2 = "" if point.r2 is None else f"{point.r2:.3f}"
     score, cost = small.score(X_test, y_test), int(small.cost("select"))
-    print(f"{point.conditions:10} {point.rules:6} {worth:>13} {score:8.3f} {cost:11,}")
+    print(f"{point.conditions:10} {point.rules:6} {r2:>19} {score:8.3f} {cost:11,}")
 
 # The fewest conditions that lose at most two hundredths of R² against the whole page.
 points = [point for point in model.frontier_ if point.circuit is not None]

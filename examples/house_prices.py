@@ -1,4 +1,4 @@
-"""House prices from a table made by hand: fit, read the rules, ask for one price and why.
+"""House prices from a generated table: fit, read the rules, explain a prediction.
 
 Run it: python examples/house_prices.py
 """
@@ -8,7 +8,7 @@ import polars as pl
 
 from dln import RuleRegressor
 
-# Four hundred sales. Nobody has to tell the model which columns are numbers and which are words.
+# Four hundred sales. Numbers, text and truth values are recognised by their types.
 rng = np.random.default_rng(0)
 n = 400
 houses = pl.DataFrame(
@@ -32,9 +32,9 @@ price = (
 
 train, test = slice(0, 300), slice(300, None)
 model = RuleRegressor(max_conditions=20, random_state=0).fit(houses[train], price[train])
-print(f"R² on {n - 300} houses that it has not seen: {model.score(houses[test], price[test]):.3f}\n")
+print(f"Test R² on {n - 300} houses: {model.score(houses[test], price[test]):.3f}\n")
 
-# The model is what is printed: a base price, and what is added where a rule holds.
+# The model is what is printed: an intercept, and the weights of the rules that hold.
 print(model.circuit_, end="\n\n")
 
 # What would a new flat at the harbour cost, and the same flat in the north?

@@ -8,7 +8,7 @@ import polars as pl
 
 from dln import RuleRegressor
 
-# A year and a half of hours, every twentieth of them: weather, occupancy, and the hour of the day.
+# Weather, occupancy and the hour of the day, every twentieth hour for a year and a half.
 rng = np.random.default_rng(1)
 n = 650
 hour = rng.integers(0, 24, n)
@@ -32,10 +32,10 @@ train, test = slice(0, 500), slice(500, None)
 model = RuleRegressor(random_state=0).fit(sensors[train], load[train])
 print(f"R² on later hours: {model.score(sensors[test], load[test]):.3f}\n")
 
-# "is missing" is a test like any other, so silence that means something is learned, and said.
-spoken = [line.strip() for line in str(model.circuit_).splitlines() if "missing" in line]
-print("Rules that speak of missing values:", *spoken[:5], sep="\n  ")
+# "is missing" is a test like any other, so missingness that carries information is learned and printed.
+missing = [line.strip() for line in str(model.circuit_).splitlines() if "missing" in line]
+print("Rules on missing values:", *missing[:5], sep="\n  ")
 
-# In operation anything may be missing. There is always an answer, and always the same one.
+# In operation anything may be missing: there is a prediction for every row.
 nothing = pl.DataFrame({"hour": [3], "temperature": [None], "occupancy": [None]}, schema_overrides=sensors.schema)
 print(f"\nAt three in the morning with all sensors down: {model.predict(nothing)[0]:.1f} kW")

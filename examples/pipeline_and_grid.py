@@ -1,4 +1,4 @@
-"""A scikit-learn pipeline with a grid search over it: the estimator is one like any other.
+"""A grid search over a scikit-learn pipeline.
 
 Run it: python examples/pipeline_and_grid.py
 """
@@ -17,7 +17,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 
 
 def ratios(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what a doctor would look at besides the raw values."""
+    """Return ratios and products that a doctor would consider."""
     return pd.DataFrame({"ldl / hdl": table["s2"] / table["s3"], "bmi × bp": table["bmi"] * table["bp"]})
 
 
@@ -28,11 +28,11 @@ pipeline = make_pipeline(
         (FunctionTransformer(ratios), ["s2", "s3", "bmi", "bp"]),
         verbose_feature_names_out=False,
     ).set_output(transform="pandas"),
-    RuleRegressor(max_conditions=30, n_networks=0, n_generations=0, random_state=0),  # quick fits for a search
+    RuleRegressor(max_conditions=30, n_generations=0, random_state=0),  # quick fits for a search
 )
 search = GridSearchCV(
     pipeline,
-    {"dlnregressor__max_rule_length": [1, 2, 4]},
+    {"ruleregressor__max_rule_length": [1, 2, 4]},
     cv=3,
 )
 search.fit(X_train, y_train)

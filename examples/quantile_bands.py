@@ -8,7 +8,7 @@ import polars as pl
 
 from dln import RuleRegressor
 
-# Delivery times: longer with distance, and far less certain in the rush hour.
+# Delivery times: longer with distance, and more variable in the rush hour.
 rng = np.random.default_rng(2)
 n = 900
 deliveries = pl.DataFrame(
@@ -30,7 +30,7 @@ for quantile in (0.1, 0.5, 0.9):
 low, middle, high = bands.values()
 
 inside = np.mean((minutes[test] >= low) & (minutes[test] <= high))
-print(f"{inside:.0%} of {len(low)} later deliveries fell inside the band that was made for 80 %.\n")
+print(f"{inside:.0%} of {len(low)} later deliveries fell inside the band for 80 %.\n")
 for name, when in (("rush hour", rush[test]), ("other hours", ~rush[test])):
     print(f"{name:12} typically {middle[when].mean():.0f} min, band {np.mean(high[when] - low[when]):.0f} min wide")
 

@@ -1,4 +1,4 @@
-"""The stories in examples/."""
+"""The scripts in examples/."""
 
 import runpy
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 
 from dln import RuleRegressor
 
-#: Defaults for here: the stories are run to see that they run.
+#: Defaults for here: examples are run to see that they run.
 SMALL = {"n_grown_rules": 20, "n_teachers": 1, "n_generations": 0}
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, monkeypatch, capsys):
-    """Each example runs from top to bottom and says something; here with networks that train for a moment only."""
+    """Each example runs from top to bottom and prints something; here with short fits."""
     for name, value in SMALL.items():
         monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
     runpy.run_path(str(path), run_name="__main__")
@@ -23,12 +23,7 @@ def test_an_example_runs(path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_short(path):
-    """An example tells one story in at most 60 lines, and says how to run it."""
+    """An example has at most 60 lines, and states how to run it."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 60
     assert f"Run it: python examples/{path.name}" in "\n".join(lines[:5])
-
-
-def test_there_are_six_examples():
-    """The issue asks for six stories."""
-    assert len(EXAMPLES) >= 6
