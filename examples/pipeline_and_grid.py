@@ -21,7 +21,7 @@ def ratios(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"ldl / hdl": table["s2"] / table["s3"], "bmi × bp": table["bmi"] * table["bp"]})
 
 
-# Rules compare one column with one number, so a ratio that matters is worth a column of its own.
+# Rules compare one column with one number, so a ratio that matters needs a column of its own.
 pipeline = make_pipeline(
     make_column_transformer(
         ("passthrough", list(X.columns)),

@@ -1,4 +1,4 @@
-"""The pages of the documentation: what they name, and how examples are shown."""
+"""The pages of the documentation: the names on them, and how examples are shown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_examples_are_code(docstring: str, shown: str | None):
 
 @pytest.mark.parametrize("page", ["command-line.md", "how-to/categories-and-missing-values.md"])
 def test_words_read_as_missing_are_listed(page: str):
-    """Every word that is read as missing is on the pages that tell of missing values."""
+    """Every word that is read as missing is on the pages about missing values."""
     text = (DOCS / page).read_text(encoding="utf-8").lower()
     assert [word for word in _values.NO_NUMBER if word and f"`{word}`" not in text] == []
 

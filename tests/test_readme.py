@@ -1,4 +1,4 @@
-"""The README and the documentation do what they say."""
+"""The code, commands, options and links of the README and the documentation work."""
 
 import importlib.util
 import re
@@ -11,7 +11,7 @@ from commands import run
 from dln import RuleRegressor
 
 ROOT = Path(__file__).parent.parent
-#: Defaults for here: the pages are run to see that they run.
+#: Smaller defaults: the pages are run to see that they run.
 SMALL = {"n_grown_rules": 40, "n_teachers": 1, "n_generations": 0}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -33,7 +33,7 @@ def beside_the_examples(tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick_fits(monkeypatch):
-    """Let models train for a moment only."""
+    """Make fits short."""
     for name, value in SMALL.items():
         monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
 
@@ -62,13 +62,13 @@ def test_the_readme_shows_what_is_printed():
     spec.loader.exec_module(refresh)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     if refresh.made_with() not in text:
-        pytest.skip(f"the README says {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
+        pytest.skip(f"the README has {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
     assert refresh.SECONDS.sub("", refresh.refreshed(text)) == refresh.SECONDS.sub("", text)
 
 
 @pytest.mark.usefixtures("quick_fits")
 def test_the_commands_in_the_readme_run():
-    """Every dln command of the README runs, in order, and says something."""
+    """Every dln command of the README runs, in order, and prints something."""
     blocks = SHELL_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     commands = [line for block in blocks for line in block.splitlines() if line.startswith("dln ")]
     assert len(commands) >= 3
