@@ -22,8 +22,8 @@ SECONDS ?= 300
 
 # Tests that need no extras, for other versions than those of development: of dependencies, of pandas, of Python.
 FEW_TESTS := tests/circuit/test_circuit.py tests/circuit/test_bits.py tests/data/test_rows.py \
-	tests/data/test_dates.py tests/data/table tests/readers/test_model_file.py tests/cli/test_columns.py \
-	tests/cli/test_read.py tests/cli/test_run_circuit.py tests/cli/test_commands.py
+	tests/data tests/readers/test_model_file.py tests/cli/test_columns.py \
+	tests/cli/test_read.py tests/test_load.py tests/cli/test_commands.py
 FEW_TOOLS := 'pytest>=9' 'hypothesis>=6.130' 'pandas>=2.2' 'pyarrow>=19'
 PYTHONS := 3.11 3.12 3.13 3.14
 

@@ -20,8 +20,8 @@ from training_speed import kernel_step_seconds
 from dln.circuit._circuit import Circuit, Column
 from dln.circuit.bits import predict_array, prepare
 from dln.data._encoding import learn_encoder
+from dln.data._reader import learn_table
 from dln.data._rows import canonical_rows
-from dln.data.table import learn_table
 
 ROUNDS = 7
 

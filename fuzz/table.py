@@ -19,8 +19,8 @@ from instrument import instrumented
 
 with instrumented():
     from dln.data._encoding import learn_encoder
+    from dln.data._reader import learn_table, read_table
     from dln.data._rows import canonical_rows
-    from dln.data.table import learn_table, read_table
 
 MAX_ROWS, MAX_COLUMNS = 12, 4
 NUMPY_TYPES = ("f2", "f4", "f8", ">f8", "i1", "i8", "u8", "?", "c8", "U3", "S3", "O", "M8[s]")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dln
-from dln.cli import _values
+from dln.data import _text_values
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -50,7 +50,7 @@ def test_examples_are_code(docstring: str, shown: str | None):
 def test_words_read_as_missing_are_listed(page: str):
     """Every word that is read as missing is on the pages about missing values."""
     text = (DOCS / page).read_text(encoding="utf-8").lower()
-    assert [word for word in _values.NO_NUMBER if word and f"`{word}`" not in text] == []
+    assert [word for word in _text_values.NO_NUMBER if word and f"`{word}`" not in text] == []
 
 
 @pytest.mark.parametrize("page", ["docs/design.md", "docs/the-paper.md", "CONTRIBUTING.md"])

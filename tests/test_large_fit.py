@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dln import DLNRegressor, RuleRegressor
-from dln.data.table import BATCH, LARGE, learn_table
+from dln.data._reader import BATCH, LARGE, learn_table
 from models import SMALL
 
 N_ROWS, N_COLUMNS = 300_000, 20

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         TimeLimitWarning,
         VerificationError,
     )
+    from dln._load import Predictor, load, load_predictor
     from dln._rule import RuleRegressor
-    from dln._serving import load
     from dln.circuit._circuit import Circuit
     from dln.circuit._cost import operations
 
@@ -46,11 +46,13 @@ __all__ = [
     "ModelFileError",
     "NotVerifiedWarning",
     "PrecisionWarning",
+    "Predictor",
     "RuleRegressor",
     "TimeLimitWarning",
     "VerificationError",
     "__version__",
     "load",
+    "load_predictor",
     "operations",
     "tune",
 ]
@@ -60,7 +62,9 @@ _ROOMS = {
     "Circuit": "circuit._circuit",
     "RuleRegressor": "_rule",
     "DLNRegressor": "_dln",
-    "load": "_serving",
+    "load": "_load",
+    "load_predictor": "_load",
+    "Predictor": "_load",
     "operations": "circuit._cost",
 }
 

@@ -23,9 +23,11 @@ from dln.circuit._circuit import Circuit, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._encoding import Encoder, learn_encoder
+from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln.data._source import has_names
+from dln.data._table import Table
 from dln.data._target import Target, check_target
-from dln.data.table import Table, has_names, learn_table, read_batches, read_table
 from dln.export import ExportableModel
 from dln.network._loop import Trained
 from dln.readers._intervals import PredictsIntervals

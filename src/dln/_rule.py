@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from dln._atomic import AnyPath
-from dln._dln import DLNRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
@@ -25,12 +23,11 @@ from dln._regressor import (
     n_threads,
     warn_cut_short,
 )
-from dln._saving import from_saved, without_unused_categories
+from dln._saving import without_unused_categories
 from dln.circuit._conditions import count_conditions, readable
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Residuals
 from dln.readers._rules import rule_support
-from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 from dln.rules._assemble import Training, assemble
 from dln.rules._changes import are_compiled
 from dln.rules._goal import Sample
@@ -277,14 +274,3 @@ class RuleRegressor(CircuitRegressor):
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             of_rows = Residuals.set_aside if were_set_aside else Residuals.from_folds
             self.intervals_ = of_rows(predicted, y, validation.weight).intervals()
-
-
-def load_estimator(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> RuleRegressor | DLNRegressor:
-    """Return the fitted model that `save` wrote, as `dln.load` does, which need not import this module."""
-    saved = read_model(path, max_bytes)
-    return from_saved(estimator_class(saved), saved, path)
-
-
-def estimator_class(saved: SavedModel) -> type[RuleRegressor | DLNRegressor]:
-    """Return the class of the estimator that a file holds."""
-    return DLNRegressor if saved.kind == "network" else RuleRegressor

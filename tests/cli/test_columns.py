@@ -6,9 +6,9 @@ import pytest
 from commands import HOUSES, houses, write
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
 from dln.cli._columns import ColumnOptions, learnable
-from dln.cli._inputs import find_inputs, inputs_of
 from dln.cli._mistakes import Mistake
-from dln.cli._read import open_table
+from dln.cli._model_columns import model_columns, needed_columns
+from dln.cli._table_file import open_table
 
 
 def found(tmp_path, text, **chosen):
@@ -164,7 +164,8 @@ def test_prediction_makes_the_same_columns_again(tmp_path, form):
     else:
         HOUSES.write_csv(path, separator="\t" if form == "tsv" else ",")
     with open_table(str(path)) as file:
-        again = inputs_of(file, file.read(), find_inputs(file, circuit, "model"), 1)
+        assert "id" not in needed_columns(file, circuit, "model")
+        again = model_columns(file, file.read(), circuit)
     assert again.equals(learned)
 
 
@@ -173,11 +174,11 @@ def test_columns_that_no_rule_reads_may_be_missing(tmp_path):
     circuit = Circuit((Column("area"), Column("unused")), (Above(0, 3.0),), (), (Rule(0, 1.0),), 0.0, 0)
     write(tmp_path, {"t.csv": houses()})
     with open_table(str(tmp_path / "t.csv")) as file:
-        inputs = find_inputs(file, circuit, "model")
-        assert inputs_of(file, file.read(), inputs, 1)["unused"].null_count() == 60
+        assert needed_columns(file, circuit, "model") == ["area"]
+        assert model_columns(file, file.read(), circuit)["unused"].null_count() == 60
     needed = Circuit(circuit.columns, (Above(1, 3.0),), (), (Rule(0, 1.0),), 0.0, 0)
     with open_table(str(tmp_path / "t.csv")) as file, pytest.raises(Mistake, match="needs the column 'unused'"):
-        find_inputs(file, needed, "model")
+        needed_columns(file, needed, "model")
 
 
 @pytest.mark.parametrize(
@@ -203,8 +204,21 @@ def test_identifiers_are_exact(tmp_path):
         pl.DataFrame([numbers]).with_columns(price=pl.int_range(12)).write_parquet(tmp_path / "t.parquet")
         with open_table(str(tmp_path / "t.parquet")) as file:
             if expected is None:
-                with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*whole numbers or text"):
+                with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*give whole numbers"):
                     learnable(file, file.read(), ColumnOptions("price", categorical=["x"]))
             else:
                 X = learnable(file, file.read(), ColumnOptions("price", categorical=["x"])).X
                 assert set(X["x"]) == expected
+
+
+def test_a_part_of_a_date_that_no_rule_reads_is_not_made(tmp_path):
+    """A model that reads the month only needs the dates, and no other part of them."""
+    circuit = Circuit(
+        (Column("sold_at (year)"), Column("sold_at (month)")), (Above(1, 3.0),), (), (Rule(0, 1.0),), 0.0, 0
+    )
+    write(tmp_path, {"t.csv": houses()})
+    with open_table(str(tmp_path / "t.csv")) as file:
+        assert needed_columns(file, circuit, "model") == ["sold_at"]
+        made = model_columns(file, file.read(), circuit)
+    assert made["sold_at (year)"].null_count() == 60
+    assert made["sold_at (month)"].to_list() == [int(day[5:7]) for day in HOUSES["sold_at"]]

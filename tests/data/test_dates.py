@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dln.circuit._circuit import MISSING
+from dln.circuit._circuit import MISSING, UNKNOWN, Column
 from dln.data._dates import WEEKDAYS
-from dln.data.table import learn_table, read_table
+from dln.data._reader import learn_table, read_table
 from frames import NAN, _frame_of
 
 WHEN = [dt.datetime(2023, 12, 31, 23, 59), None, dt.datetime(2024, 2, 29, 0, 0)]  # noqa: DTZ001 (as in most tables)
@@ -71,8 +71,15 @@ def test_dates_whole_or_in_parts():
             np.testing.assert_array_equal(values, expected)
     with pytest.raises(ValueError, match=r"unseen at fit time:\n- now\n.*yet now missing:\n- (when|then)"):
         read_table(X.rename({"when": "now"}).drop("then"), table.columns)
-    with pytest.raises(TypeError, match=r"column 'when' must hold dates, as it did .* but it holds String"):
+    with pytest.raises(TypeError, match=r"column 'when' must hold dates, as it did .* but it holds text"):
         read_table(X.with_columns(when=pl.lit("2024-01-01")), table.columns)
+
+
+def test_weekdays_that_no_rule_names_are_unknown():
+    """A saved model knows the weekdays that its rules name: dates are read as these, whatever their places."""
+    X = pl.DataFrame({"when": WHEN})
+    read = read_table(X, (Column("when (weekday)", ("Thursday",)),)).values[0]
+    assert read.tolist() == [UNKNOWN, MISSING, 0]
 
 
 def test_arrays_of_dates():

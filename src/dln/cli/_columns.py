@@ -1,43 +1,48 @@
-"""What the columns of a table are, judged as a person would, to learn from.
+"""The columns of a table to learn from, and what each is taken for.
 
 The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
-tell how to make them again (`_inputs`).
+are enough to make them again (`_model_columns`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+import narwhals as nw
+import numpy as np
 import polars as pl
 
-from dln.cli import _values as values
 from dln.cli._mistakes import Mistake, listed, nearest, quoted
-from dln.cli._read import TableFile
-from dln.data._dates import DATE_PARTS, part_name
+from dln.cli._table_file import TableFile
+from dln.data import _text_values as values
+from dln.data._categories import learn_categories
+from dln.data._column_kinds import dates_of
+from dln.data._dates import part_name, telling_parts
+from dln.data._numbers import LARGEST_WHOLE
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
 #: A column is taken for numbers, or dates, with mistakes in it if at least this share of its values are.
 MEANT: Final = 0.9
 
-#: Text of which more than this share is different says who a row is, not what it is like.
+#: Text of which more than this share is different names a row and does not describe it.
 DIFFERENT: Final = 0.9
 
-#: In fewer rows than this, values that are all different tell nothing.
+#: In fewer rows than this, values may all be different by chance.
 ROWS_TO_JUDGE: Final = 20
 
-#: Floats up to this size hold whole numbers exactly.
-LARGEST_WHOLE: Final = 2.0**53
+#: Dates in which every day could be a month, and every month a day.
+UNCLEAR: Final = "unclear"
 
 _ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFact:
-    """What a column is, in a word, and why it was left out or changed, in a sentence."""
+    """What a column is taken for, and a detail: the reason why it was left out, or what was found in it."""
 
     name: str
     kind: Kind
@@ -46,7 +51,7 @@ class ColumnFact:
 
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
-    """What the user wants done with columns."""
+    """The user's wishes for columns."""
 
     target: str
     weight: str | None = None
@@ -54,19 +59,6 @@ class ColumnOptions:
     categorical: Sequence[str] = ()
     keep: Sequence[str] = ()
     missing: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class Findings:
-    """Columns to learn from, and what each column of the file was taken for."""
-
-    columns: list[pl.Series] = field(default_factory=list)
-    facts: list[ColumnFact] = field(default_factory=list)
-
-    def add(self, name: str, kind: Kind, detail: str = "", *columns: pl.Series) -> None:
-        """Enter a column of the file and the columns that were made of it."""
-        self.facts.append(ColumnFact(name, kind, detail))
-        self.columns.extend(columns)
 
 
 class Learnable(NamedTuple):
@@ -83,28 +75,25 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
     """Return inputs, target and weights of a table that was read from a file."""
     _check_names(file, chosen)
     frame = _without_values(frame, chosen.missing)
-    y = numbers_of(file, frame, chosen.target, "the target")
+    y = target_of(file, frame, chosen.target)
     known = y.is_not_null()
-    if not known.any():
-        message = f"the target {chosen.target!r} is missing in every row of {file.label}: give rows where it is known"
-        raise Mistake(message)
     weight = None
     if chosen.weight is not None:
-        weight = numbers_of(file, frame, chosen.weight, "the weight").filter(known)
+        weight = _numbers_of(file, frame, chosen.weight, "the weight").filter(known)
         _check_weight(file, chosen.weight, weight)
-    findings = Findings()
+    facts, columns = [], []
     for name in file.names:
         if name in chosen.drop:
-            findings.add(name, "left out", "as you asked")
+            facts.append(ColumnFact(name, "left out", "as you asked"))
         elif name not in (chosen.target, chosen.weight):
-            # Typed on the whole table, so that a message names the file's own row; judged on the rows that are used.
-            _find(findings, file, name, frame[name], known, chosen)
-    if not findings.columns:
-        why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in findings.facts if fact.kind == "left out")
+            fact, made = _judge(file, frame[name], known, chosen)
+            facts.append(fact)
+            columns += made
+    if not columns:
+        why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in facts if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise Mistake(f"{message} ({why})" if why else message)
-    X = pl.DataFrame(findings.columns)
-    return Learnable(X, y.filter(known), weight, findings.facts, int((~known).sum()))
+    return Learnable(pl.DataFrame(columns), y.filter(known), weight, facts, int((~known).sum()))
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
@@ -144,8 +133,17 @@ def _without_values(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame
     )
 
 
-def numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
-    """Return the target or weight as Float64, null where it is missing."""
+def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return the target as Float64, null where it is missing."""
+    y = _numbers_of(file, frame, name, "the target")
+    if not y.count():
+        message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
+        raise Mistake(message)
+    return y
+
+
+def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return a column of numbers as Float64, null where it is missing."""
     column = frame[name]
     if column.dtype == pl.String:
         known = values.text(column, values.NO_NUMBER)
@@ -183,40 +181,43 @@ def _check_weight(file: TableFile, name: str, weight: pl.Series) -> None:
 # --- what a column is -------------------------------------------------------------------------------------------------
 
 
-def _find(
-    findings: Findings, file: TableFile, name: str, column: pl.Series, used: pl.Series, chosen: ColumnOptions
-) -> None:
-    """Enter one column of the file."""
+def _judge(
+    file: TableFile, column: pl.Series, used: pl.Series, chosen: ColumnOptions
+) -> tuple[ColumnFact, list[pl.Series]]:
+    """Return what a column is taken for, and the columns to learn from that are made of it.
+
+    It is typed on all rows, so that a message names the file's own row, and judged on the rows that are used.
+    """
+    name, is_category = column.name, column.name in chosen.categorical
     if not name:
-        findings.add("(no name)", "left out", "a column without a name is taken for row numbers")
-        return
-    wanted = name in chosen.categorical or name in chosen.keep
+        return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), []
+    typed, order = column, None
     if column.dtype == pl.String:
-        typed, order = _typed(file, name, column, as_category=name in chosen.categorical)
-    else:
-        typed, order = column, None
+        typed, order = _typed(file, column, as_category=is_category)
     column, typed = column.filter(used), typed.filter(used)
+    reason = _unusable(typed, order) or (None if is_category or name in chosen.keep else _names_rows(typed))
+    if reason is not None:
+        return ColumnFact(name, "left out", reason), []
     missing = _missing(column, typed)
     if typed.dtype in (pl.Date, pl.Datetime, pl.Time):
-        _find_dates(findings, name, typed, order, missing)
-        return
-    reason = _unusable(typed) or (None if wanted else _tells_nothing(name, typed))
-    if typed.dtype == pl.String and order == "unclear":
-        reason = "its dates may be day/month or month/day: write them like 2024-12-31"
-    if reason is not None:
-        findings.add(name, "left out", reason)
-    elif typed.dtype == pl.Boolean:
-        findings.add(name, "yes or no", missing, typed)
-    elif typed.dtype.is_numeric() and name not in chosen.categorical:
+        return _split_dates(typed, order, missing)
+    if typed.dtype == pl.Boolean:
+        return ColumnFact(name, "yes or no", missing), [typed]
+    if typed.dtype.is_numeric() and not is_category:
         numbers = typed.cast(pl.Float64)
         rounded = not column.dtype.is_float() and (numbers.abs() >= LARGEST_WHOLE).any()
-        findings.add(name, "numbers", _listed(missing, "rounded: some are above 2^53" if rounded else ""), numbers)
-    else:
-        findings.add(name, "categories", _listed(f"{typed.drop_nulls().n_unique()}", missing), as_text(typed))
+        detail = _joined(missing, "rounded: some are above 2^53" if rounded else "")
+        return ColumnFact(name, "numbers", detail), [numbers]
+    detail = _joined(f"{typed.drop_nulls().n_unique()}", missing)
+    return ColumnFact(name, "categories", detail), [_as_text(typed)]
+
+
+def _joined(*details: str) -> str:
+    return ", ".join(detail for detail in details if detail)
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:
-    """Return how many values are missing, and which words were read as that where numbers or dates stand."""
+    """Return how many values are missing, and which words were read as that among numbers or dates."""
     n_missing = (typed.fill_nan(None) if typed.dtype.is_float() else typed).null_count()
     if not n_missing:
         return ""
@@ -228,12 +229,8 @@ def _missing(column: pl.Series, typed: pl.Series) -> str:
     return f"{n_missing:,} missing, {len(words):,} of them written {listed(words.unique(maintain_order=True))}"
 
 
-def _listed(*details: str) -> str:
-    return ", ".join(detail for detail in details if detail)
-
-
-def _typed(file: TableFile, name: str, column: pl.Series, *, as_category: bool) -> tuple[pl.Series, str | None]:
-    """Return a text column as what it says: Booleans, numbers, dates (with the order of day and month) or text."""
+def _typed(file: TableFile, column: pl.Series, *, as_category: bool) -> tuple[pl.Series, str | None]:
+    """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text = values.text(column)
     n_known = column.len() - text.null_count()
     if as_category or not n_known:
@@ -245,22 +242,22 @@ def _typed(file: TableFile, name: str, column: pl.Series, *, as_category: bool) 
     if file.is_text and not values.is_code(text).any():
         numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
-            _check_all(file, name, column, known, numbers, "numbers")
+            _check_all(file, column, known, numbers, "numbers")
             return numbers, None
     if not text.str.contains(r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").any():
         return text, None
     dates = values.date(known)
     if dates.count() >= MEANT * known.count() > 0:
-        _check_all(file, name, column, known, dates, "dates")
+        _check_all(file, column, known, dates, "dates")
         return dates, None
     by_order = {order: values.date(known, order) for order in values.SLASH_FORMATS}
     complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
     if len(complete) == 1:
         return by_order[complete[0]], complete[0]
-    return text, "unclear" if complete else None
+    return text, UNCLEAR if complete else None
 
 
-def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, read: pl.Series, what: str) -> None:
+def _check_all(file: TableFile, column: pl.Series, known: pl.Series, read: pl.Series, what: str) -> None:
     """Raise a `Mistake` that names the first row that is not what nearly all others are."""
     wrong = known.is_not_null() & read.is_null()
     if what == "numbers":
@@ -268,7 +265,7 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
     if wrong.any():
         row = int(wrong.arg_max() or 0)
         others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
-        given = quoted(column[row].strip())
+        given, name = quoted(column[row].strip()), column.name
         message = (
             f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
             f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
@@ -276,25 +273,18 @@ def _check_all(file: TableFile, name: str, column: pl.Series, known: pl.Series, 
         raise Mistake(message)
 
 
-def _find_dates(findings: Findings, name: str, dates: pl.Series, order: str | None, missing: str) -> None:
-    if not dates.count():
-        findings.add(name, "left out", "it is empty")
-        return
-    if isinstance(dates.dtype, pl.Datetime) and dates.dtype.time_zone is not None:
-        dates = dates.dt.replace_time_zone(None)
-    made = {part: values.date_part(dates, part) for part in DATE_PARTS}
-    useful = {part: column for part, column in made.items() if column.drop_nulls().n_unique() > 1}
-    if not useful and dates.null_count():
-        # Whether there is a date tells something.
-        useful = dict([(part, column) for part, column in made.items() if column.count()][:1])
-    if not useful:
-        findings.add(name, "left out", "it is the same in every row")
-        return
-    how = _listed(", ".join(useful), f"read as {order}" if order else "", missing)
-    findings.add(name, "dates", how, *(column.alias(part_name(name, part, order)) for part, column in useful.items()))
+def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[ColumnFact, list[pl.Series]]:
+    """Return the parts of dates that differ from row to row; the first, if only some dates are missing."""
+    name, dates = column.name, dates_of(nw.from_native(column, series_only=True), column.name)
+    parts = telling_parts(dates)
+    made = [values.part_of_dates(part_name(name, part, order), dates, part) for part in parts]
+    if all(part.n_unique() == 1 for part in made):
+        return ColumnFact(name, "left out", "it is the same in every row"), []
+    return ColumnFact(name, "dates", _joined(*parts, f"read as {order}" if order else "", missing)), made
 
 
-def _unusable(column: pl.Series) -> str | None:
+def _unusable(column: pl.Series, order: str | None) -> str | None:
+    """Return why nothing can be learned from a column."""
     dtype = column.dtype
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
         return f"it holds {dtype_words(dtype)}"
@@ -302,38 +292,35 @@ def _unusable(column: pl.Series) -> str | None:
         return "it is empty"
     if column.n_unique() == 1:
         return "it is the same in every row"
+    if order == UNCLEAR:
+        return "its dates may be day/month or month/day: write them like 2024-12-31"
     return None
 
 
-def _tells_nothing(name: str, column: pl.Series) -> str | None:
-    """Return why a column says who a row is and not what it is like."""
-    n = column.count()
+def _names_rows(column: pl.Series) -> str | None:
+    """Return why a column names the rows and does not describe them."""
+    n, n_unique = column.count(), column.drop_nulls().n_unique()
     if n < ROWS_TO_JUDGE:
         return None
-    n_unique = column.drop_nulls().n_unique()
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return "nearly every row has a text of its own" if n_unique > DIFFERENT * n else None
     if not column.dtype.is_numeric() or n_unique < n or not (column.drop_nulls() % 1 == 0).all():
         return None
-    if _ID_NAME.search(name):
+    if _ID_NAME.search(column.name):
         return "every row has a number of its own, and its name says so too"
-    steps = column.cast(pl.Float64).diff().drop_nulls()
-    if column[0] in (0, 1) and (steps == 1).all():
-        return "it counts the rows"
-    return None
+    counts = column[0] in (0, 1) and (column.cast(pl.Float64).diff().drop_nulls() == 1).all()
+    return "it counts the rows" if counts else None
 
 
-def as_text(column: pl.Series) -> pl.Series:
+def _as_text(column: pl.Series) -> pl.Series:
     """Return categories as text; 3 and 3.0 are the same one."""
-    if column.dtype.is_float() and (column.drop_nulls() % 1 == 0).all():
-        if (large := column.abs() >= LARGEST_WHOLE).any():
-            message = (
-                f"the categories of column {column.name!r} must be exact, but {column.filter(large)[0]!r} is a float, "
-                "in which whole numbers above 2^53 are rounded: write the column as whole numbers or text"
-            )
-            raise Mistake(message)
-        column = column.cast(pl.Int64)
-    return column.cast(pl.String)
+    if not column.dtype.is_numeric():
+        return column.cast(pl.String)
+    try:
+        codes, categories = learn_categories(nw.from_native(column, series_only=True), column.name)
+    except ValueError as error:  # floats that may be rounded
+        raise Mistake(str(error)) from error
+    return pl.Series(column.name, np.array([*map(str, categories), None], dtype=object)[codes], dtype=pl.String)
 
 
 def dtype_words(dtype: pl.DataType) -> str:

@@ -41,20 +41,20 @@ def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.D
     import polars as pl
 
     from dln.circuit._words import thousands
-    from dln.cli._inputs import find_inputs, inputs_of, sources
-    from dln.cli._read import open_table
+    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._table_file import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_name)
+        needed = needed_columns(file, model.circuit_, model_name)
         try:
-            frame = file.scan().select(sources(inputs)).slice(row - 1, 1).collect(engine="streaming")
+            frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
             if not frame.height:
                 n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
                 message = f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
                 raise Mistake(message)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             raise file.unreadable() from None
-        return inputs_of(file, frame, inputs, row)
+        return model_columns(file, frame, model.circuit_, row)
 
 
 def _values(model_columns: list[str], X: pl.DataFrame) -> list[tuple[str, str]]:

@@ -48,7 +48,7 @@ def export(
     """Take a model elsewhere: as a program, a query, a workbook or a circuit, run before it is handed over."""
     from dln.cli._model import open_model
     from dln.cli._output import check_output
-    from dln.cli._read import STANDARD
+    from dln.cli._table_file import STANDARD
     from dln.cli._terminal import console
 
     check_output(output, force=force)

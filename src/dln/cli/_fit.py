@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
     from dln.cli._columns import ColumnOptions, Learnable
     from dln.cli._peers import Score, Split
-    from dln.cli._read import TableFile
+    from dln.cli._table_file import TableFile
 
 
 def fit(

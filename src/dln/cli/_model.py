@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dln.cli._mistakes import Mistake
-from dln.cli._read import existing_file
+from dln.cli._table_file import existing_file
 
 if TYPE_CHECKING:
     from dln import DLNRegressor, RuleRegressor
@@ -18,9 +18,9 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz")
 def open_model(name: str) -> RuleRegressor | DLNRegressor:
     """Return the model in a file; a table in its place is told apart from a damaged model."""
     path = _path(name)
-    from dln._rule import load_estimator
+    from dln._load import load
 
-    return load_estimator(path)
+    return load(path)
 
 
 def open_saved(name: str) -> SavedModel:

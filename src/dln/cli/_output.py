@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from dln._atomic import take_name
 from dln.cli._mistakes import Mistake
-from dln.cli._read import STANDARD
+from dln.cli._table_file import STANDARD
 
 
 def check_output(name: str, *, force: bool) -> None:

@@ -15,9 +15,8 @@ from dln.cli._mistakes import Mistake, remark
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln.circuit._circuit import Circuit
-    from dln.cli._inputs import Input
-    from dln.cli._read import TableFile
+    from dln._load import Predictor
+    from dln.cli._table_file import TableFile
     from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
@@ -54,10 +53,11 @@ def predict(
     quiet: _options.Quiet = False,
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
-    from dln.cli._inputs import find_inputs
+    from dln._load import Predictor
     from dln.cli._model import open_saved
+    from dln.cli._model_columns import needed_columns
     from dln.cli._output import check_output, output_kind
-    from dln.cli._read import STANDARD, open_table
+    from dln.cli._table_file import STANDARD, open_table
 
     kind = output_kind(output)
     check_output(output, force=force)
@@ -68,9 +68,8 @@ def predict(
     half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
-        run = _Run(
-            fitted.circuit, file, find_inputs(file, fitted.circuit, Path(model).name), half_width, with_input=with_input
-        )
+        needed = needed_columns(file, fitted.circuit, Path(model).name)
+        run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
         if with_input and (taken := next((name for name in run.results if name in file.names), None)):
             message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
             raise Mistake(message)
@@ -100,21 +99,12 @@ def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
 
 
 class _Run:
-    """One pass over a table: what is read, what came of it so far."""
+    """One pass over a table, and its progress."""
 
     def __init__(
-        self,
-        circuit: Circuit,
-        file: TableFile,
-        inputs: list[Input],
-        half_width: float | None,
-        *,
-        with_input: bool,
+        self, predictor: Predictor, file: TableFile, needed: list[str], half_width: float | None, *, with_input: bool
     ) -> None:
-        from dln.cli._run_circuit import runner
-
-        self.file, self.inputs, self.with_input = file, inputs, with_input
-        self.predict = runner(circuit, file.n_rows())
+        self.predictor, self.file, self.needed, self.with_input = predictor, file, needed, with_input
         self.half_width = half_width
         self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
         self.n_rows = 0
@@ -125,12 +115,11 @@ class _Run:
         """Write all predictions and return how many there are."""
         import polars as pl
 
-        from dln.cli._inputs import sources
         from dln.cli._output import whole_or_nothing, written_to
 
         # The row number rides along, so that a message can name the file's own row.
         scan = self.file.scan()
-        taken = list(self.file.names) if self.with_input else sources(self.inputs)
+        taken = list(self.file.names) if self.with_input else self.needed or [self.file.names[0]]
         schema = {name: dtype for name, dtype in scan.collect_schema().items() if self.with_input}
         rows = scan.select(taken).with_row_index(_ROW)
         query = rows.map_batches(
@@ -180,9 +169,10 @@ class _Run:
         return pl.DataFrame([*own, made, *ends])
 
     def _predictions(self, frame: pl.DataFrame) -> Any:
-        from dln.cli._inputs import inputs_of
+        from dln.cli._model_columns import model_columns
 
-        return self.predict(inputs_of(self.file, frame, self.inputs, int(frame[_ROW][0]) + 1))
+        first_row = int(frame[_ROW][0]) + 1
+        return self.predictor.predict(model_columns(self.file, frame, self.predictor.circuit_, first_row))
 
 
 def _progress(run: _Run, *, show: bool) -> Any:

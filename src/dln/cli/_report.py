@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._read import TableFile
+    from dln.cli._table_file import TableFile
 
 
 class _Rows(NamedTuple):
@@ -84,20 +84,17 @@ def report(
 
 def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> _Rows:
     """Return the rows of a table whose target is known; of those that the model learned from, only the tested ones."""
-    from dln.cli._columns import numbers_of
-    from dln.cli._inputs import find_inputs, inputs_of
-    from dln.cli._read import open_table
+    from dln.cli._columns import target_of
+    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._table_file import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_name)
+        needed_columns(file, model.circuit_, model_name)
         name = _target_name(file, model, model_name, target)
         frame = file.read()
-        y = numbers_of(file, frame, name, "the target")
+        y = target_of(file, frame, name)
         known = y.is_not_null()
-        if not known.any():
-            message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
-            raise Mistake(message)
-        X = inputs_of(file, frame, inputs, 1).filter(known)
+        X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
     if (tested := _tested(model, X, y)) is not None:
         return _Rows(X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on")

@@ -7,7 +7,7 @@ from typing import Final
 from dln.circuit._words import name_text, thousands
 from dln.cli._columns import ColumnOptions, Learnable, learnable
 from dln.cli._mistakes import Mistake
-from dln.cli._read import TableFile, open_table
+from dln.cli._table_file import TableFile, open_table
 from dln.cli._terminal import facts, show
 
 #: Fewer rows than this cannot be split into rows to learn from and rows to test on.

@@ -16,7 +16,7 @@ from dln.cli._mistakes import INTERRUPTED, Mistake, warnings_as_sentences, was_i
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
     from dln.cli._columns import Learnable
-    from dln.cli._read import TableFile
+    from dln.cli._table_file import TableFile
     from dln.tune import Study
 
 #: Endings that are not part of a table's name.

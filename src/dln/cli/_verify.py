@@ -33,7 +33,7 @@ def verify(
 ) -> None:
     """Run an exported model with the real thing and compare every bit with the model; exit code 1 if any differs."""
     from dln.cli._model import open_model
-    from dln.cli._read import existing_file
+    from dln.cli._table_file import existing_file
     from dln.cli._terminal import print_json, show
 
     fitted = open_model(model)
@@ -55,9 +55,9 @@ def verify(
 
 def _rows(model: RuleRegressor, model_name: str, table: str) -> pl.DataFrame:
     """Return the model's columns of a table."""
-    from dln.cli._inputs import find_inputs, inputs_of
-    from dln.cli._read import open_table
+    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._table_file import open_table
 
     with open_table(table) as file:
-        inputs = find_inputs(file, model.circuit_, model_name)
-        return inputs_of(file, file.read(), inputs, 1)
+        needed_columns(file, model.circuit_, model_name)
+        return model_columns(file, file.read(), model.circuit_)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dln._compile import compiled
 from dln.circuit._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
 from dln.data._rows import weighted_quantile
-from dln.data.table import read_together
+from dln.data._table import read_together
 
 #: The shares of a column's weight below and above which numbers are told apart no more: 0 and 1 are these.
 CLIP_QUANTILES: Final = (0.005, 0.995)

@@ -17,7 +17,8 @@ from numba import uint64
 
 from dln._compile import compiled
 from dln.circuit._circuit import Values
-from dln.data.table import read_together, refuse_mask
+from dln.data._source import refuse_mask
+from dln.data._table import read_together
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from dln._errors import PrecisionWarning
 from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS
-from dln.data.table import refuse_mask
+from dln.data._source import refuse_mask
 
 #: Weights are told to this many digits below the first digit of the target's spread: the rounding of a hundred
 #: weights then moves R² by less than 1e-7.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._operations import CircuitCost, Reading, circuit_cost
-from dln.data.table import read_table
+from dln.data._reader import read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw
 from dln.readers._explain import Explanations, explain, feature_importances, shapley_values

@@ -13,8 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from dln._regressor import CircuitRegressor
+from dln.data._reader import learn_table
+from dln.data._table import Table
 from dln.data._target import check_target
-from dln.data.table import Table, learn_table
 from dln.network._checkpoint import array_digest
 from dln.tune._context import Context
 from dln.tune._folds import Floats, Rows

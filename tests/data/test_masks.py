@@ -7,7 +7,8 @@ import pytest
 
 import dln
 from dln.circuit._circuit import MISSING
-from dln.data.table import learn_table, read_table, refuse_mask
+from dln.data._reader import learn_table, read_table
+from dln.data._source import refuse_mask
 from frames import NAN
 
 

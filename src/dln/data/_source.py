@@ -1,4 +1,4 @@
-"""Where columns come from: a frame or an array, opened and checked, and which of its columns are asked for."""
+"""X as a source of columns: a frame or an array, opened and checked, and where in it each column of a model stands."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from dln.circuit._circuit import Column, Values
+from dln.data._column_kinds import Raw
 from dln.data._dates import DatePart, split_part_name, with_dates_whole
-from dln.data.table._kinds import Raw
-from dln.data.table._masks import without_mask
-from dln.data.table._numbers import is_plain, numbers_of
+from dln.data._numbers import LARGEST_WHOLE, is_plain, numbers_of
 
-#: How many names scikit-learn lists before it says "...".
+#: Names that scikit-learn lists before it prints "...".
 LISTED: Final = 5
 
-#: Numbers of an array that are looked through at once for infinity: they stay in the cache.
+#: Numbers of an array that are checked for infinity at once: they stay in the cache.
 CHUNK: Final = 1 << 17
 
 
@@ -37,11 +36,11 @@ class Source:
     """Of the X that this is a part of."""
 
     def column(self, j: int) -> Raw:
-        """Return a column as it came."""
+        """Return a column as X holds it."""
         return self.data[:, j]
 
     def numbers(self, j: int, name: str) -> Values:
-        """Return a number column that has been read and checked before."""
+        """Return a number column that was checked before."""
         return numbers_of(self.column(j), name, is_finite=True)
 
     def part(self, start: int, stop: int) -> Source:
@@ -49,11 +48,11 @@ class Source:
         return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
 
     def is_plain_array(self) -> bool:
-        """Whether the columns are views of an array of numbers."""
+        """Return whether the columns are views of an array of floats."""
         return isinstance(self.data, np.ndarray) and is_plain(self.data)
 
     def is_finite(self) -> bool:
-        """Whether this is an array of numbers and none is infinite: found faster row by row than column by column."""
+        """Return whether no number of a C-contiguous array is infinite: faster row by row than column by column."""
         if not isinstance(self.data, np.ndarray) or not is_plain(self.data) or not self.data.flags.c_contiguous:
             return False
         chunk = max(1, CHUNK // self.n_columns)
@@ -62,8 +61,8 @@ class Source:
 
 def open_source(X: Any) -> Source:
     """Return X as a source of columns, or raise as scikit-learn does: not 2-D, sparse, complex, empty."""
-    from sklearn.utils.validation import _get_feature_names, check_array
-
+    if isinstance(X, (np.ndarray, list, tuple)):
+        return _array_source(X)
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
@@ -72,22 +71,78 @@ def open_source(X: Any) -> Source:
     if isinstance(frame, nw.LazyFrame):
         message = f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first"
         raise TypeError(message)
-    if isinstance(frame, nw.DataFrame):
-        if not all(frame.shape):
-            check_array(np.broadcast_to(np.float32(0), frame.shape), ensure_all_finite=False)  # its words for "empty"
-        names: tuple[Any, ...] | None = tuple(frame.columns)
-        if not all(type(name) is str for name in frame.columns):
-            names = _get_feature_names(X)  # scikit-learn's rules for names that are no text
-        return Source(frame, None if names is None else tuple(names), *frame.shape)
+    if not isinstance(frame, nw.DataFrame):
+        return _array_source(X)
+    if not all(frame.shape):
+        _check_array(np.broadcast_to(np.float32(0), frame.shape))  # scikit-learn's words for "empty"
+    names: Any = frame.columns
+    if not all(type(name) is str for name in names):
+        from sklearn.utils.validation import _get_feature_names
+
+        names = _get_feature_names(X)  # scikit-learn's rules for names that are no text
+    return Source(frame, None if names is None else tuple(names), *frame.shape)
+
+
+def _array_source(X: Any) -> Source:
     X = without_mask(X)
-    if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
-        X = np.asarray(X, dtype=object)  # numpy would turn the numbers beside text into text
-    array = check_array(X, dtype=None, ensure_all_finite=False)
+    if isinstance(X, (list, tuple)):
+        X = _rows_as_array(X)
+    is_table = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and all(X.shape) and X.dtype.kind != "c"  # noqa: PLR2004
+    array = np.asarray(X) if is_table else _check_array(X)
     return Source(array, None, *array.shape)
 
 
+def _rows_as_array(X: Any) -> Any:
+    try:
+        array = np.asarray(X)
+    except ValueError:  # rows of different lengths: scikit-learn has words for them
+        return X
+    # numpy turns the numbers beside text into text.
+    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+
+
+def _check_array(X: Any) -> npt.NDArray[Any]:
+    """Return what is no plain array as one, or raise in scikit-learn's words; only then is it imported."""
+    from sklearn.utils.validation import check_array
+
+    array: npt.NDArray[Any] = check_array(X, dtype=None, ensure_all_finite=False)
+    return array
+
+
+def without_mask(X: Any) -> Any:
+    """Return a masked array as a plain one whose masked values are missing; anything else as it is.
+
+    >>> without_mask(np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]))
+    array([[ 1., nan],
+           [ 3.,  4.]])
+    """
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    masked: Any = X  # numpy's own types lose the mask
+    if not np.ma.is_masked(X):
+        return masked.data
+    if X.dtype.kind == "f":
+        return masked.filled(np.nan)
+    if X.dtype.kind in "iub" and not (np.abs(X.compressed().astype(np.float64)) >= LARGEST_WHOLE).any():
+        return masked.astype(np.float64).filled(np.nan)
+    plain = masked.data.astype(object)  # text, and numbers too large for a float, stay what they are
+    plain[np.ma.getmaskarray(masked)] = None
+    return plain
+
+
+def refuse_mask(values: Any, name: str) -> None:
+    """Raise if a value of the target or of the weights is masked: its number would be used."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.flatnonzero(np.ma.getmaskarray(values).ravel())[0])
+        message = f"{name} must be known in every row, but row {row} is masked: leave such rows out"
+        raise ValueError(message)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
 def has_names(X: Any) -> bool:
-    """Whether the columns of X have names to go by; seen at a glance where they are a frame's."""
+    """Return whether the columns of X have names to go by, at a glance where they are a frame's."""
     if all(type(name) is str for name in getattr(X, "columns", (None,))):
         return True
     from sklearn.utils.validation import _get_feature_names
@@ -100,7 +155,7 @@ def array_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(n_columns))
 
 
-def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[int] | None:
+def chosen_categories(categorical_features: Any, names: Sequence[str]) -> set[int] | None:
     """Return the indices of the category columns, or None to go by their types."""
     if isinstance(categorical_features, str):
         if categorical_features == "from_dtype":
@@ -109,45 +164,41 @@ def chosen_categories(categorical_features: Any, names: tuple[str, ...]) -> set[
         raise ValueError(message)
     given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
     if given and all(isinstance(item, (bool, np.bool_)) for item in given):
-        return _marked(given, len(names))
-    index_of = {name: j for j, name in enumerate(names)}
-    chosen = [index_of.get(item) if isinstance(item, str) else _index(item, len(names)) for item in given]
-    wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
+        if len(given) != len(names):
+            message = f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}"
+            raise ValueError(message)
+        return {j for j, is_category in enumerate(given) if is_category}
+    index_of: dict[Any, int] = {name: j for j, name in enumerate(names)}
+    chosen = {j for item in given if (j := index_of.get(item, _index(item, len(names)))) is not None}
+    wrong = [item for item in given if index_of.get(item, _index(item, len(names))) is None]
     if wrong:
         message = (
             f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
         )
         raise ValueError(message)
-    return {j for j in chosen if j is not None}
+    return chosen
 
 
-def _marked(mask: Sequence[bool], n_columns: int) -> set[int]:
-    if len(mask) != n_columns:
-        message = f"categorical_features is a mask of {len(mask)} columns, but X has {n_columns}"
-        raise ValueError(message)
-    return {j for j, is_category in enumerate(mask) if is_category}
-
-
-def _index(item: object, n_columns: int) -> int | None:
+def _index(item: Any, n_columns: int) -> int | None:
     """Return an index that may count from the end as one from the start; None if it is none."""
-    whole = isinstance(item, numbers.Integral) and not isinstance(item, bool)
-    return int(item) % n_columns if whole and -n_columns <= item < n_columns else None  # type: ignore[operator, call-overload]
+    is_whole = isinstance(item, numbers.Integral) and not isinstance(item, bool)
+    return int(item) % n_columns if is_whole and -n_columns <= item < n_columns else None
 
 
 class Location(NamedTuple):
-    """Where in X a column stands, and which part of its dates it is."""
+    """The column of X that a model's column is read from, and which part of its dates it is."""
 
     column: int
     part: DatePart | None = None
 
 
-def locations_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Location]:
+def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     """Return where in X each column stands; parts of dates come from a column of dates, or are there as they are."""
     expected = [column.name for column in columns]
     whole = with_dates_whole(expected)
     if source.names is not None:
         given = {name: j for j, name in enumerate(source.names)}
-        origins = {_origin(name, given.keys()) for name in expected}  # dates whole, in parts, or some of either
+        origins = {_origin(name, given) for name in expected}  # dates whole, in parts, or some of either
         if given.keys() == origins:
             return [_location(name, given) for name in expected]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
@@ -161,15 +212,6 @@ def locations_of(source: Source, columns: tuple[Column, ...]) -> Sequence[Locati
     return [_location(name, index_of) for name in expected]
 
 
-def _wrong_names(given: set[str], expected: set[str]) -> str:
-    """Return scikit-learn's words for names that are not those of the fit."""
-    return (
-        "The feature names should match those that were passed during fit.\n"
-        + _listed("Feature names unseen at fit time:", given - expected)
-        + _listed("Feature names seen at fit time, yet now missing:", expected - given)
-    )
-
-
 def _origin(name: str, given: Collection[str]) -> str:
     """Return the column of X that a column is made of."""
     split = split_part_name(name)
@@ -179,6 +221,15 @@ def _origin(name: str, given: Collection[str]) -> str:
 def _location(name: str, index_of: Mapping[str, int]) -> Location:
     split = split_part_name(name)
     return Location(index_of[name]) if name in index_of or split is None else Location(index_of[split[0]], split[1])
+
+
+def _wrong_names(given: set[str], expected: set[str]) -> str:
+    """Return scikit-learn's words for names that are not those of the fit."""
+    return (
+        "The feature names should match those that were passed during fit.\n"
+        + _listed("Feature names unseen at fit time:", given - expected)
+        + _listed("Feature names seen at fit time, yet now missing:", expected - given)
+    )
 
 
 def _listed(title: str, names: Iterable[str]) -> str:

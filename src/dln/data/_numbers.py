@@ -1,4 +1,4 @@
-"""Columns of numbers."""
+"""Columns of numbers → floats, NaN where missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dln._errors import PrecisionWarning
 from dln.circuit._circuit import Values
-from dln.data.table._kinds import Raw, as_array, complex_refused, is_missing_type, object_kinds, wrong_type
+from dln.data._column_kinds import TEXT_DTYPES, Raw, as_array, complex_refused, held_by, is_missing_type, wrong_type
 
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
@@ -21,11 +21,12 @@ LARGEST_WHOLE: Final = 2**53
 def numbers_of(raw: Raw, name: str, *, is_finite: bool = False, first_row: int = 0, learns: bool = False) -> Values:
     """Return a number column, ``(n_rows,) float32 or float64``: a view if X holds such floats already.
 
-    Where it is learned from, whole numbers that float64 rounds are warned of.
+    `is_finite` skips the check for infinity, `first_row` is that of messages, and `learns` warns of whole numbers that
+    float64 rounds.
     """
-    is_whole = learns and _holds_whole_numbers(raw)
+    may_round = learns and _may_hold_large_whole_numbers(raw)
     if isinstance(raw, nw.Series):
-        if isinstance(raw.dtype, (nw.String, nw.Categorical, nw.Enum)):
+        if isinstance(raw.dtype, TEXT_DTYPES):
             if raw.null_count() < len(raw):
                 raise _not_numbers(name, "text")
             return np.full(len(raw), np.nan)
@@ -41,35 +42,29 @@ def numbers_of(raw: Raw, name: str, *, is_finite: bool = False, first_row: int =
     values = raw if is_plain(raw) else raw.astype(np.float64)
     if not is_finite:
         check_finite(values, name, first_row)
-    if is_whole:
-        _warn_of_rounding(values, name)
-    return values
-
-
-def _holds_whole_numbers(raw: Raw) -> bool:
-    """Whether the type of a column is one of whole numbers, or one that may hold them, which float64 may round."""
-    if isinstance(raw, nw.Series):
-        return raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
-    return raw.dtype.kind in "iuO"
-
-
-def _warn_of_rounding(values: Values, name: str) -> None:
-    if (np.abs(values) >= LARGEST_WHOLE).any():
+    if may_round and (np.abs(values) >= LARGEST_WHOLE).any():
         message = (
             f"column {name!r} holds whole numbers above 2**53, which float64 rounds, so that different ones may become "
             "equal: if they are identifiers, name the column in categorical_features, or drop it"
         )
         warnings.warn(message, PrecisionWarning, stacklevel=2)
+    return values
+
+
+def _may_hold_large_whole_numbers(raw: Raw) -> bool:
+    if isinstance(raw, nw.Series):
+        return raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
+    return raw.dtype.kind in "iuO"
 
 
 def is_plain(array: npt.NDArray[Any]) -> bool:
-    """Whether an array holds floats that are taken as they are."""
+    """Return whether an array holds floats that are used as they are."""
     return array.dtype in (np.float32, np.float64) and array.dtype.isnative
 
 
 def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Values:
-    if "text" in object_kinds(array, name, first_row):
-        raise _not_numbers(name, "text")
+    if other := held_by(array, name, first_row) - {"numbers", "Booleans"}:
+        raise _not_numbers(name, " and ".join(sorted(other)))
     try:
         return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
     except OverflowError:

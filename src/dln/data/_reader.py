@@ -1,21 +1,28 @@
-"""X → a table: to learn from, or to predict for."""
+"""Any frame or array → columns of plain arrays: the one reader, for `fit`, `predict`, predictors and the command line.
+
+`learn_table` is for fit: it decides which columns are numbers and which are categories, and learns the categories.
+`read_table` is for predict: it reads the same columns again. Both check what they read.
+
+Tables may be large. Columns are views of X where they can be; of a large X, those that cannot are read again whenever
+they are needed, and `read_batches` reads some rows at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 import narwhals as nw
 import numpy as np
 
-from dln.circuit._circuit import MISSING, Column, Values
+from dln.circuit._circuit import MISSING, Category, Column, Values
+from dln.data._categories import codes_of, learn_categories, recoded, writable_text
+from dln.data._column_kinds import dates_of, kind_of
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, telling_parts, weekday_codes
-from dln.data.table._categories import distinct_of, in_order, recode, writable_text
-from dln.data.table._columns import Columns, Table
-from dln.data.table._kinds import Raw, dates_of, holds_dates, kind_of
-from dln.data.table._numbers import numbers_of
-from dln.data.table._source import Location, Source, array_names, chosen_categories, locations_of, open_source
+from dln.data._numbers import numbers_of
+from dln.data._source import Location, Source, array_names, chosen_categories, locations_of, open_source
+from dln.data._table import Columns, Table
 
 #: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
 LARGE: Final = 50_000
@@ -45,23 +52,22 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     is_finite = source.is_finite()
     for j, name in enumerate(names):
         raw = source.column(j)
-        kind = kind_of(raw, name) if chosen is None else _chosen_kind(raw, name, is_category=j in chosen)
+        kind = kind_of(raw, name, is_category=None if chosen is None else j in chosen)
         text = writable_text(name, "a column's name")
         if kind == "dates":
             dates = dates_of(raw, name)
             for part in telling_parts(dates):
                 columns.append(Column(part_name(text, part), WEEKDAYS if part == "weekday" else None))
-                values.append(_part_values(dates, part))
+                values.append(_part_values(dates, part, columns[-1].categories))
         elif kind == "categories":
-            codes, distinct = distinct_of(raw, name)
-            categories = in_order(distinct, name)
+            codes, categories = learn_categories(raw, name)
             columns.append(Column(text, categories))
-            values.append(recode(codes, distinct, categories))
+            values.append(codes)
         else:
             columns.append(Column(text))
-            numbers_ = numbers_of(raw, name, is_finite=is_finite, learns=True)
-            values.append(numbers_ if _is_view(numbers_, source, j, name) else partial(source.numbers, j, name))
-            del numbers_
+            numbers = numbers_of(raw, name, is_finite=is_finite, learns=True)
+            values.append(numbers if _is_kept(numbers, source, j, name) else partial(source.numbers, j, name))
+            del numbers
     if len(columns) > len(names):
         _check_unique(columns)
     if any(callable(column) for column in values):
@@ -69,20 +75,17 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)
 
 
-def _chosen_kind(raw: Raw, name: str, *, is_category: bool) -> Literal["numbers", "categories", "dates"]:
-    if not holds_dates(raw):
-        return "categories" if is_category else "numbers"
-    if is_category:
-        message = (
-            f"column {name!r} holds dates, which are split into year, month, weekday and hour: leave it out of "
-            "categorical_features, or convert it to text"
-        )
-        raise TypeError(message)
-    return "dates"
+def _is_kept(values: Values, source: Source, j: int, name: str) -> bool:
+    """Return whether to keep a number column: a view of X, of few rows, or converted from objects."""
+    raw = source.column(j)
+    is_object = isinstance(raw.dtype, nw.Object) if isinstance(raw, nw.Series) else raw.dtype.kind == "O"
+    if source.n_rows < LARGE or source.is_plain_array() or is_object:
+        return True
+    return np.may_share_memory(values, source.numbers(j, name))
 
 
 def _check_unique(columns: Sequence[Column]) -> None:
-    """Raise where a part of a date is called like a column that is there already."""
+    """Raise where a part of a date has the name of another column."""
     seen: set[str] = set()
     for column in columns:
         if column.name in seen:
@@ -91,8 +94,9 @@ def _check_unique(columns: Sequence[Column]) -> None:
         seen.add(column.name)
 
 
-def _part_values(dates: Dates, part: DatePart) -> Values:
-    return weekday_codes(dates) if part == "weekday" else date_part(dates, part)
+def _part_values(dates: Dates, part: DatePart, categories: tuple[Category, ...] | None) -> Values:
+    """Return numbers, or the codes of weekdays among those that the model knows."""
+    return date_part(dates, part) if categories is None else recoded(weekday_codes(dates), WEEKDAYS, categories)
 
 
 def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Table:
@@ -130,25 +134,16 @@ def _read(
     values: list[Values] = []
     dates: dict[int, Dates] = {}
     for j, (column, (origin, part)) in enumerate(zip(columns, locations, strict=True)):
+        name, first_row = column.name, source.first_row
         if only is not None and j not in only:
             unread = np.float32(np.nan) if column.categories is None else np.int32(MISSING)
             values.append(np.broadcast_to(unread, source.n_rows))
         elif part is not None:
             if origin not in dates:
-                dates[origin] = dates_of(source.column(origin), column.name.rpartition(" (")[0])
-            values.append(_part_values(dates[origin], part))
+                dates[origin] = dates_of(source.column(origin), name.rpartition(" (")[0])
+            values.append(_part_values(dates[origin], part, column.categories))
         elif column.categories is None:
-            values.append(numbers_of(source.column(origin), column.name, first_row=source.first_row))
+            values.append(numbers_of(source.column(origin), name, first_row=first_row))
         else:
-            codes, distinct = distinct_of(source.column(origin), column.name, source.first_row, column.categories)
-            values.append(recode(codes, distinct, column.categories))
+            values.append(codes_of(source.column(origin), name, column.categories, first_row))
     return Table(columns, tuple(values), source.n_rows)
-
-
-def _is_view(values: Values, source: Source, j: int, name: str) -> bool:
-    """Whether a number column takes no memory of its own, or had better be kept: few rows, or objects to convert."""
-    raw = source.column(j)
-    is_object = isinstance(raw.dtype, nw.Object) if isinstance(raw, nw.Series) else raw.dtype.kind == "O"
-    if source.n_rows < LARGE or source.is_plain_array() or is_object:
-        return True
-    return np.may_share_memory(values, source.numbers(j, name))

@@ -1,6 +1,6 @@
-"""What a piece of text says: a number, a date, yes or no, or nothing.
+"""Columns of text, as CSV files have them → numbers, dates, Booleans, or nothing.
 
-Each reading looks at one value alone, so that fit and predict read alike, whatever else the file holds.
+Each value is read by itself, so that fit and predict read alike, whatever else the file holds.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dln.data._dates import ORDERS, WEEKDAYS, DatePart, weekday_codes
-from dln.data._dates import date_part as part_of
+from dln.data._dates import ORDERS, WEEKDAYS, DatePart, Dates, date_part, weekday_codes
 
 #: Text that means "no value", in lower case, in any column.
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
-#: The same where numbers or dates stand.
+
+#: The same among numbers or dates.
 NO_NUMBER: Final = (*NO_VALUE, "-", "--", ".", "none", "missing", "unknown")
 
 LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
@@ -37,7 +37,7 @@ PLAIN_FORMATS: Final = (
     "%d.%m.%Y %H:%M:%S",
     "%d.%m.%Y %H:%M",
 )
-#: Formats that can: a column's name has to say which it is.
+#: Formats that can: a column's name has to give the order of day and month.
 SLASH_FORMATS: Final = {
     order: tuple(f"{date}{time}" for time in ("", " %H:%M:%S", " %H:%M"))
     for order, date in zip(ORDERS, ("%d/%m/%Y", "%m/%d/%Y"), strict=True)
@@ -62,21 +62,17 @@ def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     [1250.0, 3.5, 12.0, 1000.0, None]
     """
     stripped = column.str.strip_chars()
-    if not decimal_comma:
-        plain = stripped.cast(pl.Float64, strict=False)
-        odd = plain.is_null() & stripped.is_not_null()
-        if not odd.any():
-            return plain
-        return plain.zip_with(~odd, _odd_number(stripped.set(~odd, None)))
-    bare = _without_units(stripped).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    return bare.cast(pl.Float64, strict=False)
-
-
-def _odd_number(column: pl.Series) -> pl.Series:
-    """Return numbers of money, percent and thousands."""
-    bare = _without_units(column)
-    thousands = bare.str.contains(_THOUSANDS).fill_null(value=False)
-    return bare.str.replace_all(",", "", literal=True).zip_with(thousands, bare).cast(pl.Float64, strict=False)
+    if decimal_comma:
+        bare = _without_units(stripped).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+        return bare.cast(pl.Float64, strict=False)
+    plain = stripped.cast(pl.Float64, strict=False)
+    odd = plain.is_null() & stripped.is_not_null()
+    if not odd.any():
+        return plain
+    bare = _without_units(stripped.set(~odd, None))
+    has_thousands = bare.str.contains(_THOUSANDS).fill_null(value=False)
+    bare = bare.str.replace_all(",", "", literal=True).zip_with(has_thousands, bare)
+    return plain.zip_with(~odd, bare.cast(pl.Float64, strict=False))
 
 
 def _without_units(column: pl.Series) -> pl.Series:
@@ -84,7 +80,7 @@ def _without_units(column: pl.Series) -> pl.Series:
 
 
 def is_code(column: pl.Series) -> pl.Series:
-    """Tell digits that are no number to a person: a post code like ``01067``."""
+    """Return where digits are no number to a person: a post code like ``01067``."""
     return column.str.strip_chars().str.contains(r"^0\d+$")
 
 
@@ -113,14 +109,13 @@ def date(column: pl.Series, order: str | None = None) -> pl.Series:
     return dates
 
 
-def date_part(column: pl.Series, part: DatePart) -> pl.Series:
-    """Return a part of dates or times: numbers, and names of weekdays; null where it cannot be told.
+def part_of_dates(name: str, dates: Dates, part: DatePart) -> pl.Series:
+    """Return a part of dates as a column: numbers, or names of weekdays; null where it is missing.
 
-    >>> date_part(pl.Series(["2024-03-01", None]).str.to_date(), "weekday").to_list()
+    >>> part_of_dates("when", np.array(["2024-03-01", "NaT"], dtype="datetime64[D]"), "weekday").to_list()
     ['Friday', None]
     """
-    dates = column.to_numpy() if column.dtype != pl.Time else column.dt.hour().cast(pl.Float32).to_numpy()
     if part == "weekday":
         names = np.array([*WEEKDAYS, None], dtype=object)  # MISSING is -1: it picks the last
-        return pl.Series(column.name, names[weekday_codes(dates)], dtype=pl.String)
-    return pl.Series(column.name, part_of(dates, part)).cast(pl.Float64).fill_nan(None)
+        return pl.Series(name, names[weekday_codes(dates)], dtype=pl.String)
+    return pl.Series(name, date_part(dates, part)).cast(pl.Float64).fill_nan(None)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from dln.circuit._circuit import MISSING, Column
-from dln.data.table import learn_table, read_table
+from dln.data._reader import learn_table, read_table
 from frames import FRAMES, _mixed
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import dln
 from dln.circuit._circuit import Column
-from dln.data.table import learn_table, read_table
+from dln.data._reader import learn_table, read_table
 from frames import NAN, _frame_of
 
 

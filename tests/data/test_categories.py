@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Column
-from dln.data.table import learn_table, read_table
+from dln.data._reader import learn_table, read_table
 from frames import FRAMES, NAN, _frame_of
 
 

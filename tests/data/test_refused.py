@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 from dln.circuit._circuit import Column
-from dln.data.table import learn_table, read_table
+from dln.data._reader import learn_table, read_table
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])

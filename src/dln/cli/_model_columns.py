@@ -1,0 +1,132 @@
+"""A table → the columns that a model reads, under the model's names for them."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import polars as pl
+
+from dln.circuit._circuit import Category, Circuit, Column
+from dln.cli._columns import dtype_words
+from dln.cli._mistakes import Mistake, nearest, quoted
+from dln.cli._table_file import TableFile
+from dln.data import _text_values as values
+from dln.data._categories import codes_of
+from dln.data._column_kinds import dates_of
+from dln.data._dates import Dates, split_part_name
+
+
+def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[str]:
+    """Return the columns of a file that rules read, each once, or raise a `Mistake` if one is not there."""
+    needed: dict[str, None] = {}
+    for j in sorted({literal.column for literal in circuit.literals}):
+        name = _origin(circuit.columns[j], file.names)
+        if name not in file.names:
+            message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
+            raise Mistake(message)
+        needed[name] = None
+    return list(needed)
+
+
+def _origin(column: Column, names: tuple[str, ...]) -> str:
+    """Return the column that a model's column is made of: itself, or a column of dates."""
+    split = split_part_name(column.name)
+    return column.name if split is None or column.name in names else split[0]
+
+
+def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> pl.DataFrame:
+    """Return the model's columns for some rows of a file, null in columns that no rule reads.
+
+    Text is read as what the model expects; the rest is the reader's. `first_row` is that of messages.
+    """
+    used = {literal.column for literal in circuit.literals}
+    made, dates = [], {}
+    for j, column in enumerate(circuit.columns):
+        split = split_part_name(column.name)
+        if j not in used:
+            made.append(pl.Series(column.name, [None]).new_from_index(0, frame.height))
+        elif column.name in file.names or split is None:
+            made.append(_converted(file, frame[column.name], column.categories, first_row))
+        else:
+            origin, part, order = split
+            if (origin, order) not in dates:
+                dates[origin, order] = _dates(file, frame[origin], order, first_row)
+            made.append(values.part_of_dates(column.name, dates[origin, order], part))
+    return pl.DataFrame(made)
+
+
+def _dates(file: TableFile, column: pl.Series, order: str | None, first_row: int) -> Dates:
+    if column.dtype == pl.String:
+        column = _checked(file, column, values.date(column, order), "dates", first_row)
+    elif column.dtype not in (pl.Date, pl.Datetime, pl.Time):
+        raise _wrong_type(file, column, "dates")
+    return dates_of(nw.from_native(column, series_only=True), column.name)
+
+
+def _converted(
+    file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
+) -> pl.Series:
+    """Return a column of numbers or categories as the model reads it."""
+    if column.dtype == pl.String:
+        return _read_text(file, column, categories, first_row)
+    what = "numbers" if categories is None else "categories"
+    fits = column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)
+    if not (fits or (categories is not None and column.dtype in (pl.Categorical, pl.Enum))):
+        raise _wrong_type(file, column, what)
+    if column.dtype.is_float():
+        _check_finite(file, column, first_row)
+        if categories is not None:
+            try:
+                codes_of(nw.from_native(column, series_only=True), column.name, categories)
+            except ValueError as error:  # floats that may be rounded
+                raise Mistake(str(error)) from error
+    return column
+
+
+def _read_text(
+    file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
+) -> pl.Series:
+    if categories is not None:
+        if not categories or any(isinstance(category, str) for category in categories):
+            return values.text(column)
+        if all(isinstance(category, bool) for category in categories):
+            return _checked(file, column, values.boolean(column), "true or false", first_row)
+    numbers = values.number(column, decimal_comma=file.decimal_comma)
+    numbers = _checked(file, column, numbers, "numbers", first_row)
+    _check_finite(file, numbers, first_row)
+    if categories is None:
+        return numbers
+    whole = column.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
+    return whole if whole.null_count() == numbers.null_count() else numbers
+
+
+def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_row: int) -> pl.Series:
+    """Return what was read of a text column, or name the first row that could not be read."""
+    if read.null_count() == column.null_count():
+        return read
+    wrong = values.text(column, values.NO_NUMBER).is_not_null() & read.is_null()
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        message = (
+            f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
+            f"of {file.label} holds {quoted(column[row])}: correct it, or leave it empty"
+        )
+        raise Mistake(message)
+    return read
+
+
+def _check_finite(file: TableFile, numbers: pl.Series, first_row: int) -> None:
+    infinite = numbers.is_infinite()
+    if infinite.any():
+        message = (
+            f"column {numbers.name!r} must hold finite numbers or nothing, but row "
+            f"{first_row + int(infinite.arg_max() or 0)} of {file.label} holds infinity: leave it empty, or replace it "
+            "by a large number"
+        )
+        raise Mistake(message)
+
+
+def _wrong_type(file: TableFile, column: pl.Series, what: str) -> Mistake:
+    return Mistake(
+        f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.label} it holds "
+        f"{dtype_words(column.dtype)}"
+    )
