@@ -53,7 +53,7 @@ def test_words_read_as_missing_are_listed(page: str):
     assert [word for word in _text_values.NO_NUMBER if word and f"`{word}`" not in text] == []
 
 
-@pytest.mark.parametrize("page", ["docs/design.md", "docs/the-paper.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md", "docs/reliability.md", "docs/the-paper.md"])
 def test_files_named_on_the_pages_exist(page: str):
     """Every file and folder of the code that a page names in `backticks` exists."""
     text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
