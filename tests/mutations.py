@@ -178,7 +178,8 @@ def _places(value: Any, *before: Any) -> Iterator[tuple[Any, ...]]:
 
 def _field_missing(model: Any, rng: Random) -> None:
     inside = _one([model, model["training"], *model["literals"], *model["rules"], *model["columns"]], rng)
-    del inside[_one([name for name in inside if name not in ("categories", "support", "target", "ranges")], rng)]
+    optional = ("categories", "support", "target", "ranges", "table")
+    del inside[_one([name for name in inside if name not in optional], rng)]
 
 
 def _field_unknown(model: Any, rng: Random) -> None:

@@ -38,6 +38,14 @@ def test_only_tested_rows_are_measured(folder):
     assert "dln.load(&#39;house.dln&#39;)" in text
 
 
+def test_a_smaller_model_knows_its_table_in_any_format(folder):
+    """A pruned model is not measured on rows that it learned from either, whatever format the table is in now."""
+    assert run("prune", "house.dln", "--max-conditions", "3", "-o", "small.dln").exit_code == 0
+    HOUSES.write_parquet(folder / "houses.parquet")
+    done = run("report", "small.dln", "--data", "houses.parquet", "-o", "small.html")
+    assert "measured on 15 rows of houses.parquet that dln fit tested on." in done.stderr
+
+
 def test_another_table_is_measured_whole(folder):
     """A table that is not the one it was fitted to is measured whole, but for rows without a target."""
     table = HOUSES.with_columns(price=pl.when(pl.col("id") == 510).then(None).otherwise(pl.col("price") + 1))

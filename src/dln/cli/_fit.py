@@ -52,7 +52,7 @@ def fit(
     from dln.cli._columns import ColumnOptions
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
-    from dln.cli._training_table import check_test_size, read_training_table, tell_columns
+    from dln.cli._training_table import check_test_size, read_training_table, table_digest, tell_columns
 
     check_model_output(output, force=force)
     if not 0 <= test_size < 1:
@@ -72,6 +72,7 @@ def fit(
     scores = _scores(model, split, took)
     if scores:  # the model has not seen the test rows: how far it is off there, it may be off elsewhere
         model.calibrate(split.X_test, split.y_test, split.weight_test)
+    model.training_facts_["table"] = table_digest(data.y)
     model.save(output)
     if as_json:
         _print_json(output, file, data, chosen, split, model, scores, took)

@@ -96,7 +96,7 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
         known = y.is_not_null()
         X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
-    if (tested := _tested(model, X, y)) is not None:
+    if (tested := _tested(model, y)) is not None:
         return _Rows(X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on")
     return _Rows(X, y, numbers, label)
 
@@ -117,19 +117,16 @@ def _target_name(file: TableFile, model: CircuitRegressor, model_name: str, targ
     return name
 
 
-def _tested(model: CircuitRegressor, X: pl.DataFrame, y: pl.Series) -> npt.NDArray[np.intp] | None:
+def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | None:
     """Return the rows that `dln fit` tested the model on, where this is the table that it was fitted to, or None.
 
-    The model keeps how far it was off on them. Where that comes out the same, to the last digit of all its intervals,
-    on the rows that its seed sets aside, they are the ones; measured on the others, it would look too good.
+    Measured on the others, which it learned from, the model would look too good.
     """
     from dln.cli._fit import split_rows
-    from dln.readers._intervals import Residuals
+    from dln.cli._training_table import table_digest
 
-    known, seed = getattr(model, "intervals_", None), model.get_params(deep=False)["random_state"]
-    n_test = len(y) - int(model.training_facts_["rows"])
-    if known is None or known.source != "rows set aside" or not isinstance(seed, int) or n_test < 1:
+    facts, seed = model.training_facts_, model.get_params(deep=False)["random_state"]
+    n_test = len(y) - int(facts["rows"])
+    if facts.get("table") != table_digest(y) or not isinstance(seed, int) or n_test < 1:
         return None
-    _, test = split_rows(len(y), n_test, seed)
-    measured_again = Residuals.set_aside(model.predict(X[test]), y[test].to_numpy()).intervals()
-    return test if measured_again == known else None
+    return split_rows(len(y), n_test, seed)[1]

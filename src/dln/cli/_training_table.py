@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
+
+import polars as pl
 
 from dln.circuit._words import name_text, thousands
 from dln.cli._columns import ColumnOptions, Learnable, learnable
@@ -31,6 +34,14 @@ def _check_rows(file: TableFile, data: Learnable) -> None:
     if data.y.n_unique() == 1:
         message = f"the target {data.y.name!r} is {data.y[0]:g} in every row of {file.label}: there is nothing to learn"
         raise Mistake(message)
+
+
+def table_digest(y: pl.Series) -> str:
+    """Return the SHA-256 of a target's column, by which `dln report` knows the table that a model was fitted to.
+
+    The other columns have no part in it: of those that no rule reads, a later table need not have any.
+    """
+    return hashlib.sha256(y.to_numpy().tobytes()).hexdigest()
 
 
 def check_test_size(data: Learnable, test_size: float) -> None:

@@ -143,9 +143,8 @@ def _model(part: ModelPart) -> SavedModel:
         if (other := names.setdefault(column.name, j)) != j:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
-    training = msgspec.structs.asdict(part.training)
-    if not part.training.ranges:  # a file that was written before there were any is as it was
-        del training["ranges"]
+    facts = msgspec.structs.asdict(part.training)
+    training = {name: value for name, value in facts.items() if value or name not in ("ranges", "table")}
     circuit = _circuit(part, columns, part.decimals)
     return SavedModel(
         circuit,

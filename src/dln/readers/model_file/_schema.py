@@ -90,6 +90,8 @@ class TrainingPart(_Part, frozen=True):
     versions: dict[str, str]
     ranges: dict[str, tuple[float, float]] = {}
     """The smallest and the largest value of each number column that rules read."""
+    table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
 
 
 class IntervalsPart(_Part, frozen=True):
