@@ -72,7 +72,7 @@ def fit(
     scores = _scores(model, split, took)
     if scores:  # the model has not seen the test rows: how far it is off there, it may be off elsewhere
         model.calibrate(split.X_test, split.y_test, split.weight_test)
-    model.training_facts_["table"] = table_digest(data.y)
+    model.training_facts_ = {**model.training_facts_, "table": table_digest(data.y)}
     model.save(output)
     if as_json:
         _print_json(output, file, data, chosen, split, model, scores, took)
