@@ -28,6 +28,21 @@ def test_integer_weights_equal_repeated_rows(houses):
     assert weighted.circuit_ == small().fit(X.iloc[repeated], y.iloc[repeated]).circuit_
 
 
+def test_few_distinct_inputs_in_any_order_weighted_or_repeated_give_the_same_model(tmp_path):
+    """On a table whose rows of equal inputs have several targets, order and repetition leave the same bytes."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (200, 3)).astype(float)
+    y = np.round(X.sum(axis=1) + rng.normal(size=200))
+    table = np.column_stack([X, y])
+    rows, counts = np.unique(table, axis=0, return_counts=True)
+    model, again = (small(n_teachers=2).fit(t[:, :3], t[:, 3]) for t in (table, table[rng.permutation(200)]))
+    assert bytes_of(model, tmp_path) == bytes_of(again, tmp_path)
+    weighted = small(n_teachers=2).fit(rows[:, :3], rows[:, 3], sample_weight=counts)
+    weighted.training_facts_ = model.training_facts_  # which tell how many rows the table had
+    assert len(rows) < 150
+    assert bytes_of(model, tmp_path) == bytes_of(weighted, tmp_path)
+
+
 def test_threads_do_not_change_the_model(houses, tmp_path):
     """Whatever n_jobs, the file of the model has the same bytes: teachers, trials and folds included."""
     X, y = houses

@@ -25,6 +25,7 @@ from dln._regressor import (
 )
 from dln._saving import without_unused_categories
 from dln.circuit._conditions import count_conditions, readable
+from dln.data._folds import repeats_inputs, row_counts
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Residuals
 from dln.readers._rules import rule_support
@@ -234,12 +235,15 @@ class RuleRegressor(CircuitRegressor):
         columns = [scaled.column for scaled in encoder.scaled] + [literal.column for literal in encoder.bits]
         encoded = encoder.encode(rows.values, some.index)
         inputs = bin_inputs(encoded.numbers, encoded.bits, columns)
-        sample = Sample(inputs, target.standardise(rows.y[some.index]), some.weight)
+        counts = row_counts(some.weight, repeats_inputs(rows.values, some))
+        row_weight = float(some.weight.sum() / counts.sum())
+        sample = Sample(inputs, target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
         if unseen is None:
             return sample, None
         encoded = encoder.encode(unseen.values)
         others = bin_inputs(encoded.numbers, encoded.bits, columns, inputs.cutoffs)
-        return sample, Sample(others, target.standardise(unseen.y), np.ones(len(unseen.y)))
+        n = len(unseen.y)
+        return sample, Sample(others, target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
 
     def _set_model(
         self, X: Any, rows: Rows, cutoffs: Sequence[Floats], learned: Learned, *, were_set_aside: bool

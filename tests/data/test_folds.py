@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.data._folds import fold_weights, repeats_inputs
+from dln.data._folds import fold_weights, repeats_inputs, row_counts
 from dln.data._rows import canonical_rows
 
 
@@ -20,7 +20,7 @@ def test_parts_add_up(weight, n_folds, seed):
     """Every part is at least zero, and the parts of a row add up to its weight."""
     weight = np.array(weight)
     repeated = np.random.default_rng(seed).random(len(weight)) < 0.5
-    parts = fold_weights(weight, n_folds, repeated)
+    parts = fold_weights(weight, n_folds, row_counts(weight, repeated))
     assert parts.shape == (n_folds, len(weight))
     assert (parts >= 0).all()
     np.testing.assert_allclose(parts.sum(axis=0), weight, rtol=1e-9)
@@ -28,7 +28,8 @@ def test_parts_add_up(weight, n_folds, seed):
 
 def test_units_are_dealt_evenly():
     """A repeated row of weight 10 is held out as 3, 3, 2, 2; a row whose inputs are its own is held out whole."""
-    parts = fold_weights(np.array([10.0, 10.0, 1.0]), 4, np.array([True, False, True]))
+    weight = np.array([10.0, 10.0, 1.0])
+    parts = fold_weights(weight, 4, row_counts(weight, np.array([True, False, True])))
     assert sorted(parts[:, 0]) == [2, 2, 3, 3]
     assert sorted(parts[:, 1]) == [0, 0, 0, 10]
     assert sorted(parts[:, 2]) == [0, 0, 0, 1]
@@ -36,7 +37,7 @@ def test_units_are_dealt_evenly():
 
 def test_plain_rows_take_turns():
     """Rows whose inputs are their own are dealt out in turn."""
-    parts = fold_weights(np.ones(7), 3, np.zeros(7, dtype=bool))
+    parts = fold_weights(np.ones(7), 3, np.ones(7, dtype=np.int64))
     assert parts.argmax(axis=0).tolist() == [0, 1, 2, 0, 1, 2, 0]
 
 
@@ -45,7 +46,9 @@ def test_scale_of_weights_does_not_matter(scale):
     """Weights multiplied by a constant give the same folds."""
     weight = np.array([1.0, 3.0, 8.0, 2.0])
     repeated = np.array([True, True, False, True])
-    np.testing.assert_allclose(fold_weights(scale * weight, 3, repeated), scale * fold_weights(weight, 3, repeated))
+    expected = scale * fold_weights(weight, 3, row_counts(weight, repeated))
+    scaled = scale * weight
+    np.testing.assert_allclose(fold_weights(scaled, 3, row_counts(scaled, repeated)), expected)
 
 
 def test_repeated_inputs_are_found_by_raw_values():

@@ -11,41 +11,62 @@ from dln import _interrupt
 from dln._interrupt import Deadline
 from dln.circuit._circuit import Column
 from dln.data._encoding import learn_encoder
+from dln.data._folds import fold_weights
 from dln.rules import _screen
-from dln.rules._goal import Distillation, Goal, Sample
+from dln.rules._goal import Y_ALONE, Distillation, Goal, Sample
 from dln.rules._inputs import bin_inputs
 from dln.rules._screen import screened
 from dln.rules._synthetic import synthetic_rows
 from dln.rules._task import Task
-from dln.rules._teachers import Lessons, n_teachers, teach
+from dln.rules._teachers import CrossFitPredictions, n_teachers, teach
 from learned import seeds, some_inputs, some_task
 
 
-def lessons_of(n=20, n_folds=5, n_synthetic=7):
-    """Return lessons in which teacher k predicts 100 k + row."""
-    fold = np.arange(n) % n_folds
+def sample_of(inputs, y, weight=None, counts=None):
+    """Return a sample whose rows weigh one and count once, unless given."""
+    n = len(y)
+    weight, counts = np.ones(n) if weight is None else weight, np.ones(n, np.int64) if counts is None else counts
+    return Sample(inputs, y, weight, counts, float(weight.sum() / counts.sum()))
+
+
+def plain_folds(n, n_folds=5):
+    """Return the folds of rows that weigh one and are held out whole, in turn."""
+    return fold_weights(np.ones(n), n_folds, np.ones(n, np.int64))
+
+
+def predictions_of(parts, n_synthetic=7):
+    """Return predictions in which the teachers of fold k predict 100 k + row."""
+    n_folds, n = parts.shape
     by_fold = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n)
     synthetic = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n_synthetic)
-    return Lessons(fold, by_fold, synthetic, 0.5)
+    return CrossFitPredictions(parts, by_fold, synthetic, 0.5)
 
 
-def test_unseen_labels_are_of_teachers_that_have_not_seen_the_row():
-    """A row's unseen label is of its own fold's teachers, its seen label the mean of the others'."""
-    lessons = lessons_of()
+def test_out_of_fold_predictions_are_of_teachers_that_have_not_seen_the_row():
+    """A row's out-of-fold prediction is of its own fold's teachers, its in-fold prediction the mean of the others'."""
+    predictions = predictions_of(plain_folds(20))
     rows = np.arange(20)
-    np.testing.assert_array_equal(lessons.unseen, 100.0 * (rows % 5) + rows)
+    np.testing.assert_array_equal(predictions.out_of_fold, 100.0 * (rows % 5) + rows)
     for i in range(20):
-        others = [lessons.by_fold[k, i] for k in range(5) if k != i % 5]
-        assert lessons.seen[i] == pytest.approx(np.mean(others))
-    np.testing.assert_array_equal(lessons.synthetic, 200.0 + np.arange(7))
+        others = [predictions.by_fold[k, i] for k in range(5) if k != i % 5]
+        assert predictions.in_fold[i] == pytest.approx(np.mean(others))
+    np.testing.assert_array_equal(predictions.synthetic, 200.0 + np.arange(7))
+
+
+def test_a_row_held_out_in_parts_is_predicted_as_its_copies_would_be_on_average():
+    """A row of weight four that is dealt to two folds as 3 and 1 has the mean prediction of four such rows."""
+    parts = np.array([[3.0, 1.0], [1.0, 0.0]])
+    predictions = predictions_of(parts)
+    assert predictions.out_of_fold[0] == pytest.approx((3 * 0.0 + 1 * 100.0) / 4)
+    assert predictions.in_fold[0] == pytest.approx((1 * 0.0 + 3 * 100.0) / 4)
 
 
 def test_a_trial_sees_nothing_of_its_fold():
     """The task of a trial has the other rows only, labelled by teachers that have not seen the fold either."""
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 20, 2, 2)
-    sample = Sample(inputs, rng.normal(size=20), np.ones(20))
-    distillation = Distillation(sample, np.arange(20) % 5, inputs.at(np.arange(7)), lessons_of())
+    sample, parts = sample_of(inputs, rng.normal(size=20)), plain_folds(20)
+    distillation = Distillation(sample, parts, inputs.at(np.arange(7)), predictions_of(parts))
     for fold in range(5):
         others = np.flatnonzero(np.arange(20) % 5 != fold)
         task = distillation.trial_task(Goal(0.25, synthetic=True), fold)
@@ -58,20 +79,34 @@ def test_a_trial_sees_nothing_of_its_fold():
     np.testing.assert_array_equal(whole.target, sample.y)
 
 
+def test_a_trial_learns_from_the_weight_that_its_fold_does_not_hold_out():
+    """A row that several folds hold out in part is learned from and judged by, with the weight that each has of it."""
+    inputs = some_inputs(np.random.default_rng(0), 3, 2, 0)
+    weight, counts = np.array([10.0, 1.0, 2.0]), np.array([10, 1, 2])
+    sample = sample_of(inputs, np.array([1.0, 2.0, 3.0]), weight, counts)
+    parts = fold_weights(weight, 2, counts)
+    distillation = Distillation(sample, parts, inputs.at(np.arange(0)), None)
+    for fold in range(2):
+        task, aside = distillation.trial_task(Y_ALONE, fold), distillation.aside(fold)
+        left = weight - parts[fold]
+        np.testing.assert_allclose(task.weight / task.row_weight, left[left > 0])
+        np.testing.assert_array_equal(aside.weight, parts[fold][parts[fold] > 0])
+
+
 def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
     """On a smooth target teachers explain most of rows that they have not seen, in the target's own units."""
     rows = np.arange(200)
     inputs, y = friedman.inputs.at(rows), friedman.target[rows]
-    fold = rows % 5
+    parts = plain_folds(200)
     with ThreadPoolExecutor(2) as pool:
-        lessons = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, pool.map, stop=lambda: False)
-    assert lessons.explained > 0.6
-    error = np.mean((lessons.unseen - y) ** 2)
-    assert lessons.explained == pytest.approx(1 - error / np.var(y))
-    assert np.mean((lessons.seen - y) ** 2) < error
-    assert lessons.synthetic.shape == (50,)
-    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), fold, 2, 0, map, stop=lambda: False)
-    np.testing.assert_array_equal(again.by_fold, lessons.by_fold)
+        predictions = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), parts, 2, 0, pool.map, stop=lambda: False)
+    assert predictions.explained > 0.6
+    error = np.mean((predictions.out_of_fold - y) ** 2)
+    assert predictions.explained == pytest.approx(1 - error / np.var(y))
+    assert np.mean((predictions.in_fold - y) ** 2) < error
+    assert predictions.synthetic.shape == (50,)
+    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), parts, 2, 0, map, stop=lambda: False)
+    np.testing.assert_array_equal(again.by_fold, predictions.by_fold)
 
 
 def test_teachers_in_threads_leave_warnings_alone(friedman):
@@ -81,24 +116,26 @@ def test_teachers_in_threads_leave_warnings_alone(friedman):
     before = list(warnings.filters)
     with ThreadPoolExecutor(4) as pool:
         for seed in range(3):
-            teach(inputs, inputs, y, np.ones(120), rows % 5, 1, seed, pool.map, stop=lambda: False)
+            teach(inputs, inputs, y, np.ones(120), plain_folds(120), 1, seed, pool.map, stop=lambda: False)
     assert warnings.filters == before
 
 
 def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
     """Four kinds of teachers learn from numbers, missing ones among them, and bits."""
     task = some_task(0, n_rows=80)
-    fold = np.arange(80) % 5
-    lessons = teach(task.inputs, task.inputs, task.target, task.weight, fold, 4, 0, map, stop=lambda: False)
-    assert np.isfinite(lessons.by_fold).all()
-    assert np.isfinite(lessons.synthetic).all()
+    parts = fold_weights(task.weight, 5, np.ones(80, np.int64))
+    predictions = teach(task.inputs, task.inputs, task.target, task.weight, parts, 4, 0, map, stop=lambda: False)
+    assert np.isfinite(predictions.by_fold).all()
+    assert np.isfinite(predictions.synthetic).all()
 
 
 def test_teachers_without_time_say_nothing(friedman):
-    """Where there is no time for all teachers there are no lessons."""
+    """Where there is no time for all teachers there are no predictions."""
     rows = np.arange(60)
     inputs = friedman.inputs.at(rows)
-    assert teach(inputs, inputs, friedman.target[rows], np.ones(60), rows % 5, 1, 0, map, stop=lambda: True) is None
+    assert (
+        teach(inputs, inputs, friedman.target[rows], np.ones(60), plain_folds(60), 1, 0, map, stop=lambda: True) is None
+    )
 
 
 def test_the_number_of_teachers():
@@ -145,7 +182,7 @@ def test_wide_tables_are_screened(monkeypatch):
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 300, 40, 0)
     y = 3.0 * (inputs.bins[31] > 4) + 2.0 * (inputs.bins[7] > 4) + 0.1 * rng.normal(size=300)
-    sample = Sample(inputs, y, np.ones(300))
+    sample = sample_of(inputs, y)
     assert screened(sample).tolist() == list(range(40))
     monkeypatch.setattr(_screen, "MAX_INPUTS", 5)
     kept = screened(sample).tolist()
@@ -204,8 +241,8 @@ def test_a_task_has_weights_of_mean_one_and_a_centred_target():
     assert task.first_rows(1000) is task
 
 
-@pytest.mark.parametrize(("n_synthetic", "n_found"), [(0, 2), (400, 0)])
-def test_one_row_makes_no_rule(n_synthetic, n_found):
+@pytest.mark.parametrize(("row_weight", "n_found"), [(None, 2), (1.0, 0)])
+def test_one_row_makes_no_rule(row_weight, n_found):
     """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
     bits = np.zeros((440, 1), np.float32)
     bits[0] = 1.0
@@ -213,6 +250,6 @@ def test_one_row_makes_no_rule(n_synthetic, n_found):
         bin_inputs(np.empty((440, 0), np.float32), bits, [0]),
         np.where(bits[:, 0] > 0, 100.0, 0.0),
         np.repeat([1.0, 0.1], [40, 400]),
-        n_synthetic,
+        row_weight,
     )
     assert len(task.scanner.alone(np.ones(440, np.bool_), task.centred, 4)) == n_found

@@ -34,6 +34,6 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
     recipe = Recipe(Budget(5, 2, 5), 4, 0)
     setting = Setting(recipe, Loss("squared_error", 0.5), 0, 0, 0, 2)
-    Fit(setting, Deadline(), Silent()).learn(Sample(inputs, np.arange(30.0), np.ones(30)))
+    Fit(setting, Deadline(), Silent()).learn(Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 1.0))
     assert seen
     assert set(seen) == {1}

@@ -13,8 +13,12 @@ from dln.data._rows import CanonicalRows, row_hashes
 
 Floats = npt.NDArray[np.float64]
 
-#: Whole units of a weight are counted with this tolerance: sums of equal weights may be off by rounding.
+Counts = npt.NDArray[np.int64]
+
+#: Quotients of weights are rounded down with this tolerance: sums of equal weights may be off by rounding.
 _ROUNDING: Final = 1e-9
+#: A row counts at most so often.
+_MOST: Final = 1e6
 
 
 def repeats_inputs(values: Sequence[Values], rows: CanonicalRows) -> npt.NDArray[np.bool_]:
@@ -29,36 +33,35 @@ def repeats_inputs(values: Sequence[Values], rows: CanonicalRows) -> npt.NDArray
     return np.asarray(counts[inverse] > 1)
 
 
-def fold_weights(
-    weight: Floats,
-    n_folds: int,
-    repeated: npt.NDArray[np.bool_] | None = None,
-    start: npt.NDArray[np.intp] | None = None,
-) -> Floats:
+def row_counts(weight: Floats, repeated: npt.NDArray[np.bool_]) -> Counts:
+    """Return how many rows of the table each distinct row stands for when folds are dealt, ``(n,)``.
+
+    One, unless its inputs are `repeated` with other targets. Such a row counts as many times as the smallest weight
+    goes into its own: held out whole, it would measure how a model extrapolates to inputs whose targets it lacks.
+
+    >>> row_counts(np.array([1.0, 7.0, 2.5]), np.array([False, True, True]))
+    array([1, 7, 2])
+    """
+    counts = np.ones(len(weight), dtype=np.int64)
+    whole = np.minimum(weight[repeated] / float(weight.min()) * (1.0 + _ROUNDING), _MOST)
+    counts[repeated] = np.maximum(whole.astype(np.int64), 1)
+    return counts
+
+
+def fold_weights(weight: Floats, n_folds: int, counts: Counts, start: npt.NDArray[np.intp] | None = None) -> Floats:
     """Return the part of each row's weight that every fold holds out, ``(n_folds, n)``; the parts add up to the weight.
 
-    A row is held out whole, by one fold. Only rows whose inputs are `repeated` with other targets are divided: held
-    out whole, they would measure how the model extrapolates to the targets that training lacks. Their weight is dealt
-    out in units of the smallest weight, as evenly as whole units allow, and what is left of a unit goes with the first.
-    Rows are dealt in turn, or begin with the folds `start` ``(n,)``.
+    A row that counts once is held out whole, by one fold. The weight of the others is dealt out in equal units, one for
+    each count, as evenly as whole units allow. Rows are dealt in turn, or begin with the folds `start` ``(n,)``.
 
-    >>> fold_weights(np.array([1.0, 7.0, 2.5]), 3, np.array([False, True, True]))
-    array([[1. , 2. , 1. ],
-           [0. , 3. , 0. ],
-           [0. , 2. , 1.5]])
+    >>> fold_weights(np.array([1.0, 7.0, 2.5]), 3, np.array([1, 7, 2]))
+    array([[1.  , 2.  , 1.25],
+           [0.  , 3.  , 0.  ],
+           [0.  , 2.  , 1.25]])
     """
-    n = len(weight)
-    units = np.ones(n, dtype=np.int64)
-    unit = weight.copy()
-    if repeated is not None and repeated.any():
-        smallest = float(weight.min())
-        units[repeated] = np.maximum((weight[repeated] / smallest * (1.0 + _ROUNDING)).astype(np.int64), 1)
-        unit[repeated] = smallest
-    each, extra = np.divmod(units, n_folds)
+    each, extra = np.divmod(counts, n_folds)
     if start is None:
         start = (np.cumsum(extra) - extra) % n_folds
-    fold = np.arange(n_folds)[:, np.newaxis]
-    place = (fold - start) % n_folds
-    parts = (each + (place < extra)) * unit
-    remainder = np.maximum(weight - parts.sum(axis=0), 0.0)
-    return np.where(place == 0, parts + remainder, parts)
+    place = (np.arange(n_folds)[:, np.newaxis] - start) % n_folds
+    shares: Floats = (each + (place < extra)) / counts
+    return np.asarray(shares * weight)

@@ -10,20 +10,28 @@ import numpy.typing as npt
 
 from dln.rules._inputs import Inputs
 from dln.rules._task import Task
-from dln.rules._teachers import Lessons
+from dln.rules._teachers import CrossFitPredictions
 from dln.solve._products import Floats
 
 
 class Sample(NamedTuple):
-    """Rows to learn from: inputs, standardised target and weights, ``(n,)``."""
+    """Distinct rows: inputs, standardised target and weights ``(n,)``."""
 
     inputs: Inputs
     y: Floats
     weight: Floats
+    counts: npt.NDArray[np.int64]
+    """(n,): the rows of the table that each row counts as."""
+    row_weight: float
+    """The weight of one row of the table."""
 
     def at(self, rows: npt.NDArray[np.intp]) -> Sample:
-        """Return the named rows."""
-        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows])
+        """Return the rows of some indices."""
+        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], self.counts[rows], self.row_weight)
+
+    def weighted(self, weight: Floats) -> Sample:
+        """Return the rows of positive weight, with these weights."""
+        return self.at(np.flatnonzero(weight))._replace(weight=weight[weight > 0])
 
 
 class Goal(NamedTuple):
@@ -47,38 +55,42 @@ class Distillation:
     """A sample in folds, and what teachers say about it and about synthetic rows, if there are teachers."""
 
     sample: Sample
-    fold: npt.NDArray[np.intp]
-    """(n,)"""
+    parts: Floats
+    """(n_folds, n): the part of each row's weight that a fold holds out."""
     synthetic: Inputs
-    lessons: Lessons | None
+    lessons: CrossFitPredictions | None
 
     def task(self, goal: Goal) -> Task:
         """Return the task of learning from all rows."""
         lessons = self.lessons
         if lessons is None:
-            return Task(*self.sample)
-        labels = (lessons.unseen + lessons.seen) / 2
+            return _plain_task(self.sample)
+        labels = (lessons.out_of_fold + lessons.in_fold) / 2
         return self._task(self.sample, labels, lessons.synthetic, goal)
 
     def trial_task(self, goal: Goal, fold: int) -> Task:
-        """Return the task of learning from all rows but those of a fold, whose teachers have not seen it either."""
+        """Return the task of learning without what a fold holds out, which its teachers have not seen either."""
         lessons = self.lessons
-        rows = np.flatnonzero(self.fold != fold)
-        sample = self.sample.at(rows)
+        left = self.sample.weight - self.parts[fold]
+        sample = self.sample.weighted(left)
         if lessons is None:
-            return Task(*sample)
-        return self._task(sample, lessons.by_fold[fold][rows], lessons.synthetic_by_fold[fold], goal)
+            return _plain_task(sample)
+        return self._task(sample, lessons.by_fold[fold][left > 0], lessons.synthetic_by_fold[fold], goal)
 
     def aside(self, fold: int) -> Sample:
-        """Return the rows of a fold."""
-        return self.sample.at(np.flatnonzero(self.fold == fold))
+        """Return the rows of a fold, weighted by what it holds out of them."""
+        return self.sample.weighted(self.parts[fold])
 
     def _task(self, sample: Sample, labels: Floats, synthetic_labels: Floats, goal: Goal) -> Task:
-        inputs, y, weight = sample
+        inputs, y, weight, *_ = sample
         target = goal.share_of_y * y + (1.0 - goal.share_of_y) * labels
         if goal.synthetic:
             # All synthetic rows together count as much as all real ones.
             share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
             inputs = inputs.followed_by(self.synthetic)
             target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
-        return Task(inputs, target, weight, n_synthetic=len(weight) - len(y))
+        return Task(inputs, target, weight, sample.row_weight)
+
+
+def _plain_task(sample: Sample) -> Task:
+    return Task(sample.inputs, sample.y, sample.weight, sample.row_weight)

@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline
+from dln.data._folds import fold_weights
 from dln.rules._expression import Signals, renumbered
 from dln.rules._goal import Y_ALONE, Distillation, Sample
 from dln.rules._rule_set import RuleSet
@@ -126,17 +127,16 @@ class Fit:
         validation = self._joined(folds, {point.budget for point in points})
         ceiling = None if distillation.lessons is None else distillation.lessons.explained
         explained = None if validation is None else validation.explained
-        return Learned(points, smallest_good(points, explained, len(rows.y)), validation, ceiling)
+        return Learned(points, smallest_good(points, explained, int(rows.counts.sum())), validation, ceiling)
 
     def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
         """Return the sample with what teachers make of it."""
         setting, n = self.setting, len(sample.y)
-        # Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot.
-        fold = np.arange(n, dtype=np.intp) % N_FOLDS
+        parts = fold_weights(sample.weight, N_FOLDS, sample.counts)
         nothing = sample.inputs.at(np.empty(0, dtype=np.intp))
         # Teachers estimate a mean: for other losses they have nothing to say.
         if setting.n_teachers == 0 or setting.loss.name != "squared_error" or not _is_enough(sample):
-            return Distillation(sample, fold, nothing, None)
+            return Distillation(sample, parts, nothing, None)
         synthetic = synthetic_rows(sample.inputs, sample.weight, setting.n_synthetic_rows, [setting.seed, 10])
         after_each = self.progress.stage("teachers", N_FOLDS * n_teachers(n, setting.n_teachers))
         stop = self.deadline.stage("teachers", 0.4)
@@ -146,14 +146,14 @@ class Fit:
             synthetic,
             sample.y,
             sample.weight,
-            fold,
+            parts,
             setting.n_teachers,
             setting.seed,
             pool.map,
             stop=stop,
             after_each=after_each,
         )
-        return Distillation(sample, fold, nothing if lessons is None else synthetic, lessons)
+        return Distillation(sample, parts, nothing if lessons is None else synthetic, lessons)
 
     def _choose(self, distillation: Distillation, pool: ThreadPoolExecutor) -> Choice:
         """Return what to learn, and how much to shrink the weights."""
@@ -254,7 +254,7 @@ class Fit:
 
 def _is_enough(sample: Sample) -> bool:
     """Whether there are rows enough for folds, and anything to learn from."""
-    return len(sample.y) >= MIN_ROWS and sample.inputs.n_inputs > 0
+    return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
 
 
 def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:

@@ -23,7 +23,8 @@ def screened(sample: Sample) -> Rows:
     if n_inputs <= MAX_INPUTS:
         return np.arange(n_inputs)
     rows = np.arange(min(MAX_ROWS, len(sample.y)))
-    task = Task(*sample.at(rows))
+    some = sample.at(rows)
+    task = Task(some.inputs, some.y, some.weight, some.row_weight)
     everywhere = np.ones(task.n_rows, dtype=np.bool_)
     tests = task.scanner.alone(everywhere, task.centred, 2 * n_inputs)
     # Both senses of a test come up: the first of each input counts.

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 
 from dln.rules._inputs import Inputs, even_cutoffs
@@ -38,32 +37,34 @@ Run: TypeAlias = Callable[[Callable[[tuple[int, int]], Predictions], Sequence[tu
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
-    """What the teachers predict: for rows that they learned from, for those that they did not, and for synthetic rows.
+class CrossFitPredictions:
+    """In-fold and out-of-fold predictions of the blended teachers, for the table's rows and for synthetic ones.
 
-    >>> folds = np.array([0, 1, 0])
-    >>> lessons = Lessons(folds, np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]), np.array([[5.0], [7.0]]), 0.9)
-    >>> lessons.unseen, lessons.seen, lessons.synthetic
-    (array([ 1., 20.,  3.]), array([10.,  2., 30.]), array([6.]))
+    >>> parts = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
+    >>> by_fold = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 7.0]])
+    >>> predictions = CrossFitPredictions(parts, by_fold, np.array([[5.0], [7.0]]), 0.9)
+    >>> predictions.out_of_fold, predictions.in_fold, predictions.synthetic
+    (array([ 1., 20.,  4.]), array([10.,  2.,  6.]), array([6.]))
     """
 
-    fold: npt.NDArray[np.intp]
-    """(n,): the fold of each row."""
+    parts: Floats
+    """(n_folds, n): the part of each row's weight that a fold holds out."""
     by_fold: Floats
-    """(n_folds, n): predictions of the teachers that have not seen a fold, for all rows."""
+    """(n_folds, n): predictions of the teachers that were trained without what a fold holds out, for all rows."""
     synthetic_by_fold: Floats
     explained: float
-    """Share of the target's variance, on rows that they have not seen."""
+    """Share of the target's variance that out-of-fold predictions explain."""
 
     @property
-    def unseen(self) -> Floats:
-        """Predictions for each row by the teachers that have not seen it."""
-        return np.asarray(self.by_fold[self.fold, np.arange(len(self.fold))])
+    def out_of_fold(self) -> Floats:
+        """For each row the mean prediction over its weight, each part by the teachers that have not seen it."""
+        return np.asarray((self.parts * self.by_fold).sum(axis=0) / self.parts.sum(axis=0))
 
     @property
-    def seen(self) -> Floats:
-        """The mean prediction for each row by the teachers that have."""
-        return np.asarray((self.by_fold.sum(axis=0) - self.unseen) / max(len(self.by_fold) - 1, 1))
+    def in_fold(self) -> Floats:
+        """For each row the mean prediction over its weight by the teachers that have seen it."""
+        seen = self.parts.sum(axis=0) - self.parts
+        return np.asarray((seen * self.by_fold).sum(axis=0) / seen.sum(axis=0))
 
     @property
     def synthetic(self) -> Floats:
@@ -76,29 +77,32 @@ def teach(
     synthetic: Inputs,
     y: Floats,
     weight: Floats,
-    fold: npt.NDArray[np.intp],
+    parts: Floats,
     n_kinds: int,
     seed: int,
     run: Run,
     *,
     stop: Callable[[], bool],
     after_each: Callable[[], None] = lambda: None,
-) -> Lessons | None:
-    """Cross-fit the teachers; None where there was no time for all of them.
+) -> CrossFitPredictions | None:
+    """Cross-fit the teachers, each without the `parts` ``(n_folds, n)`` of the weights that a fold holds out.
+
+    Returns None where there was no time for all of them.
 
     `run` does the jobs, side by side or one after the other.
     """
     table, others = inputs.as_table(), synthetic.as_table()
-    n_folds = int(fold.max()) + 1
+    n_folds = len(parts)
     makers = _makers(len(y), inputs.n_inputs)[:n_kinds]
 
     def predictions(job: tuple[int, int]) -> Predictions:
         if stop():
             return None
         k, member = job
-        rows = np.flatnonzero(fold != k)[:MAX_ROWS]
+        left = weight - parts[k]
+        rows = np.flatnonzero(left)[:MAX_ROWS]
         model = makers[member]((seed + 7919 * k + member) % 2**31)
-        model.fit(table[rows], y[rows], weight[rows])
+        model.fit(table[rows], y[rows], left[rows])
         after_each()
         return model.predict(table), model.predict(others)
 
@@ -108,13 +112,17 @@ def teach(
         return None
     on_rows = np.array([rows for rows, _ in results]).reshape(n_folds, len(makers), len(y))
     on_others = np.array([others for _, others in results]).reshape(n_folds, len(makers), -1)
-    unseen = on_rows[fold, :, np.arange(len(y))]
-    root = np.sqrt(weight)
-    blend, _ = nnls(unseen * root[:, np.newaxis], y * root)
-    error = float(weight @ (y - unseen @ blend) ** 2)
+    # A row that several folds hold out in part has an out-of-fold prediction of each, weighted by that part.
+    row, fold = np.nonzero(parts.T)
+    unseen, held_out = on_rows[fold, :, row], parts[fold, row]
+    root = np.sqrt(held_out)
+    blend, _ = nnls(unseen * root[:, np.newaxis], y[row] * root)
+    error = float(held_out @ (y[row] - unseen @ blend) ** 2)
     variation = float(weight @ (y - np.average(y, weights=weight)) ** 2)
     by_fold = np.einsum("kmn,m->kn", on_rows, blend)
-    return Lessons(fold, by_fold, np.einsum("kmn,m->kn", on_others, blend), 1.0 - error / (variation or 1.0))
+    return CrossFitPredictions(
+        parts, by_fold, np.einsum("kmn,m->kn", on_others, blend), 1.0 - error / (variation or 1.0)
+    )
 
 
 def n_teachers(n_rows: int, n_kinds: int) -> int:
