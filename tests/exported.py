@@ -1,25 +1,23 @@
-"""What the tests of the exports share: the engines at hand, and models and tables that exports stumble over."""
+"""Shared by the tests of the exports: the engines, and models and tables that exports stumble over."""
 
 from __future__ import annotations
 
-import atexit
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.export._cases import Limits, cases
+from dln.export._cases import cases
 from dln.export._form import Form, lower
 from dln.export._targets import TARGETS
-from dln.export._verify import Runner, Verification, compare
+from dln.export._verify import Engine, EngineMissing, Verification, compare
 from dln.export._verilog import to_verilog
-from dln.export.runners._engines import EngineMissing
-from dln.export.runners._postgres import Server
-from dln.export.runners._verilog import Job, simulate
+from engines.chips import Job, simulate, simulator
+from engines.databases import postgres, spark
+from engines.spreadsheets import spreadsheet
 
 CIRCUIT = Circuit(
     (Column("bmi"), Column("smoker", ("no", "yes")), Column("rooms", (1, 2, 3)), Column("garage", (False, True))),
@@ -40,6 +38,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sql", {"dialect": "sqlite"}),
     ("sql", {"dialect": "duckdb"}),
     ("sql", {"dialect": "postgres"}),
+    ("sql", {"dialect": "spark"}),
     ("onnx", {}),
     ("excel", {}),
     ("verilog", {}),
@@ -63,27 +62,23 @@ HOSTILE = (
 )
 
 
+#: Engines that the product does not run, by target and dialect.
+HEAVY: Final[dict[tuple[str, str | None], Callable[[], Engine]]] = {
+    ("sql", "postgres"): postgres,
+    ("sql", "spark"): spark,
+    ("excel", None): spreadsheet,
+    ("verilog", None): simulator,
+}
+
+
 @cache
-def engine(target: str, **options: Any) -> tuple[str, Runner, Limits]:
-    """Return the engine of a target, or skip the test and say by name what was missed."""
+def engine(target: str, **options: Any) -> Engine:
+    """Return the engine of a target, or skip the test and name what it lacks."""
+    heavy = HEAVY.get((target, options.get("dialect")))
     try:
-        name, runner, limits = TARGETS[target].engine(**options)
+        return TARGETS[target].engine(**options) if heavy is None else heavy()
     except EngineMissing as missing:
-        pytest.skip(f"{target} {options or ''} was not run: that needs {missing}")
-    if name == "PostgreSQL":
-        runner = postgres().run  # one server for all tests of this process
-    if target == "excel":
-        limits = replace(limits, most_rows=min(limits.most_rows or 150, 150))
-    return name, runner, limits
-
-
-@cache
-def postgres() -> Server:
-    """Return a PostgreSQL server that ends with the process."""
-    server = Server()
-    server.__enter__()
-    atexit.register(server.__exit__)
-    return server
+        pytest.skip(f"{target} {options or ''} was not run: {missing}")
 
 
 def variant_name(variant: tuple[str, dict[str, Any]]) -> str:
@@ -101,9 +96,9 @@ def write(folder: Path, target: str, form: Form, **options: Any) -> Path:
 
 def verified(folder: Path, target: str, circuit: Circuit, **options: Any) -> Verification:
     """Write a circuit, run it on every case, and compare every bit."""
-    name, runner, limits = engine(target, **options)
+    runs = engine(target, **options)
     form = lower(circuit, "price")
-    return compare(write(folder, target, form, **options), form, cases(form, limits), runner, name)
+    return compare(write(folder, target, form, **options), form, cases(form, runs.limits), runs)
 
 
 def all_verified(folder: Path, target: str, circuits: Sequence[Circuit], **options: Any) -> None:

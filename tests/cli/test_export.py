@@ -81,7 +81,7 @@ def test_mistakes_get_one_sentence(house, tmp_path):
     )
     result = run("verify", str(house), str(tmp_path / "s.sql"))
     assert result.exit_code == 2
-    assert "s.sql cannot be run here: that needs a database that speaks snowflake" in result.stderr
+    assert "s.sql cannot be verified here: dln runs SQL in SQLite and DuckDB only" in result.stderr
 
 
 def test_every_option_reaches_its_writer(house, tmp_path):

@@ -1,4 +1,4 @@
-"""The C file: what compilers, linkers and small machines say of it."""
+"""The C file under compilers, linkers, sanitizers and on small machines."""
 
 import shutil
 import subprocess
@@ -11,8 +11,8 @@ from dln.circuit._circuit import Above, Circuit, Column, IsMissing, Rule
 from dln.export._c import to_c
 from dln.export._cases import cases
 from dln.export._form import lower
-from dln.export.runners._c import csv_text, program_output, run_c
-from dln.export.runners._engines import EngineMissing, c_compiler
+from dln.export._run_programs import c_compiler, run_c
+from dln.export._verify import EngineMissing
 from exported import CIRCUIT, hostile_circuit, write
 
 
@@ -22,7 +22,7 @@ def compiler():
     try:
         return c_compiler()
     except EngineMissing as missing:
-        pytest.skip(f"C was not compiled: that needs {missing}")
+        pytest.skip(f"C was not compiled: {missing}")
 
 
 def run(*command):
@@ -34,12 +34,12 @@ def run(*command):
 
 @pytest.mark.parametrize("integers", [False, True])
 def test_every_warning_is_an_error_and_none_comes(compiler, integers, tmp_path):
-    """The strictest warnings have nothing to say, of names that would break C either; as C++ it compiles too."""
+    """The strictest warnings find nothing, with names that would break C either, in double and in float."""
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", "-std=c99", "-O2"]
     for circuit in (CIRCUIT, hostile_circuit(), layered_circuit(0, n_rules=20, layers=(20, 20), all_gates=True)):
         file = write(tmp_path, "c", lower(circuit, "42 ?? */"), integers=integers)
         run(*compiler, *strict, "-c", file, "-o", tmp_path / "model.o")
-        run(*compiler, *strict, "-DDLN_MAIN", "-DDLN_FLOAT", "-c", file, "-o", tmp_path / "model.o")
+        run(*compiler, *strict, "-DDLN_FLOAT", "-c", file, "-o", tmp_path / "model.o")
 
 
 def test_it_is_header_and_source_in_one(compiler, tmp_path):
@@ -87,24 +87,8 @@ def test_float_rows_are_compared_exactly(compiler, tmp_path):
     assert found.tolist() == circuit.evaluate([values]).tolist()
 
 
-def test_the_program_says_what_is_wrong_with_a_table(compiler, tmp_path):
-    """Columns may stand in any order among others; one that is missing, and text for a number, get a sentence."""
-    assert compiler
-    path = write(tmp_path, "c", lower(CIRCUIT, "charges"))
-    good = b'id,garage,rooms,"smoker",bmi\r\n7,true,2,yes,35\r\n8,,,no,\r\n'
-    assert program_output(path, good) == ["35430.5", "8398.5"]
-    for table, message in {
-        b"bmi,smoker,rooms\n1,no,1\n": 'line 1: the header lacks the column "garage"',
-        b"bmi,smoker,rooms,garage\nbig,no,1,1\n": 'line 2: a number was expected, got "big"',
-        b"bmi,smoker,rooms,garage\n1,no,1\n": "line 2: there are fewer fields than in the header",
-        b"bmi,smoker,rooms,garage\n1,no,1,1,1\n": "line 2: there are more fields than in the header",
-    }.items():
-        with pytest.raises(AssertionError, match=message):
-            program_output(path, table)
-
-
 def test_memory_and_arithmetic_are_sound(compiler, tmp_path):
-    """Under the sanitizers for addresses and undefined behaviour, every case runs without a word."""
+    """Under the sanitizers for addresses and undefined behaviour, every case gives the bits of the model."""
     form = lower(hostile_circuit(), "y")
     flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
@@ -114,7 +98,7 @@ def test_memory_and_arithmetic_are_sound(compiler, tmp_path):
     table = cases(form)
     for integers in (False, True):
         path = write(tmp_path, "c", form, integers=integers)
-        assert len(program_output(path, csv_text(form, table, fixed=integers), flags)) == len(table[0])
+        assert run_c(path, form, table, flags=flags).tobytes() == form.circuit.evaluate(table).tobytes()
 
 
 def test_a_microcontroller_without_floating_point_holds_it(tmp_path):

@@ -1,5 +1,6 @@
 """Every target is held to one suite: run by the real engine, each prediction has the bits of `Circuit.evaluate`."""
 
+import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,14 +17,14 @@ from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, 
 from dln.export._cases import cases
 from dln.export._form import lower
 from dln.export._verify import compare
-from dln.export.runners._verilog import Job, simulate
+from engines.chips import Job, simulate
 from exported import VARIANTS, all_verified, engine, hostile_circuit, variant_name, write
 
-#: The folder of the real datasets, beside the project where there is one.
-SHARED = Path(__file__).parents[3] / "shared" / "datasets"
+#: The folder of the real datasets.
+SHARED = Path(os.environ.get("DLN_DATA_HOME") or Path(__file__).parents[3] / "shared" / "datasets")
 
-#: Circuits that are drawn for a target: engines take from a millisecond to seconds to start.
-EXAMPLES = {"c": 15, "javascript": 20, "python": 20, "sql": 50, "onnx": 50, "excel": 3, "verilog": 1}
+#: Circuits that are drawn for a target or dialect: engines take from a millisecond to seconds to start.
+EXAMPLES = {"c": 15, "javascript": 20, "python": 20, "sql": 50, "onnx": 50, "excel": 3, "verilog": 1, "spark": 10}
 
 #: Five tables with numbers, categories and gaps: the column to predict, and those that hold categories.
 TABLES = {
@@ -47,7 +48,7 @@ def test_any_circuit_is_exported_bit_for_bit(target, options, tmp_path_factory):
     # Without shrinking, where an engine takes seconds: it would go on for minutes.
     phases = [Phase.generate] if target in ("excel", "verilog") else list(Phase)
 
-    @settings(max_examples=EXAMPLES[target], database=None, phases=phases)
+    @settings(max_examples=EXAMPLES.get(options.get("dialect"), EXAMPLES[target]), database=None, phases=phases)
     @given(st.lists(circuits(), min_size=several, max_size=several))
     def check(drawn):
         taken = [circuit for circuit in drawn if _is_taken(folder, target, circuit, **options)]
@@ -120,11 +121,10 @@ def test_trained_models_predict_their_rows_bit_for_bit(target, options, tmp_path
     """Models of five tables give `predict`'s bits on every case; where the engine is fast, on their own rows too."""
     all_verified(tmp_path, target, [model.circuit_ for model, _ in trained()], **options)
     if target not in ("excel", "verilog"):
-        name, runner, _ = engine(target, **options)
         for model, X in trained():
             form = lower(model.circuit_, "price")
             path = write(tmp_path, target, form, **options)
-            assert compare(path, form, model._values(X), runner, name).n_rows == len(X)
+            assert compare(path, form, model._values(X), engine(target, **options)).n_rows == len(X)
             assert (model.circuit_.evaluate(model._values(X)) == model.predict(X)).all()
 
 
@@ -158,7 +158,7 @@ def test_a_wrong_artefact_is_noticed(target, options, tmp_path):
     form = lower(right, "price")
     wrong = [other for other in mutants(right) if _differs(right, other)]
     assert len(wrong) > 20
-    name, runner, limits = engine(target, **options)
+    runs = engine(target, **options)
     step = {"sql": 1, "onnx": 1, "python": 2, "javascript": 2, "c": 3}.get(target, 8)
     if target == "verilog":
         some = [lower(other, "price") for other in wrong[::3] if lower(other, "price").used == form.used]
@@ -172,7 +172,7 @@ def test_a_wrong_artefact_is_noticed(target, options, tmp_path):
     for other in wrong[::step]:
         path = write(tmp_path, target, lower(other, "price"), **options)
         with pytest.raises(VerificationError):
-            compare(path, form, cases(form, limits), runner, name)
+            compare(path, form, cases(form, runs.limits), runs)
 
 
 def _differs(right, other):

@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
-from dln.circuit._circuit import Above, IsIn
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from dln.circuit._circuit import Above, Category, Column, IsIn
+from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
-from dln.export._c_categories import enum_lines, lookup_head, lookup_lines
-from dln.export._c_main import main_lines
-from dln.export._c_names import CNames, c_names
-from dln.export._c_text import cutoff_text, steps_text
+from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import Check, Form
-from dln.export._kinds import check_categories
-from dln.export._text import Language, check_names, comment_text, expression_text, json_string
-from dln.export._titles import exported_by
+from dln.export._names import identifiers
+from dln.export._scaled import Scaled, scaled_columns
+from dln.export._text import Language, comment_text, exported_by, expression_text, json_string
+
+#: What needs no escape in a C string; a question mark does, for two of them may spell another sign.
+_PLAIN: Final = frozenset(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CNames:
+    """What things are called in the C file."""
+
+    prefix: str
+    members: dict[int, str]
+    enumerators: dict[int, list[str]]
+    scaled: dict[int, Scaled] | None
+    """The columns as whole numbers, in the variant without floating point."""
+
+    @property
+    def upper(self) -> str:
+        """The prefix of macros and enumerators."""
+        return self.prefix.upper()
+
+
+def c_names(form: Form, name: str, *, integers: bool) -> CNames:
+    """Return the names for a form; `integers` scales its number columns."""
+    prefix = identifiers([name])[0].rstrip("_").lower()
+    members = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+    enumerators = {
+        j: [
+            f"{prefix}_{members[j]}_{word}".upper()
+            for word in identifiers([str(category) for category in column.categories], ("missing", "unknown"))
+        ]
+        for j, column in form.columns
+        if column.categories is not None
+    }
+    return CNames(prefix, members, enumerators, scaled_columns(form) if integers else None)
 
 
 def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
@@ -19,12 +57,12 @@ def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
 
     `name` begins every name in the file; it is the target's if it is not given.
     """
-    check_names(form, "the program in the C file")
+    check_names(form, "C")
     check_categories(form, "C")
     names = c_names(form, name or form.target, integers=integers)
     upper = names.upper
     lines = [
-        *_heading(form, names),
+        *_heading(form, names, exported_by("c", integers=integers, name=name)),
         f"#ifndef {upper}_H",
         f"#define {upper}_H",
         "",
@@ -38,18 +76,14 @@ def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
         f"#define {upper}_C",
         "",
         *_definitions(form, names),
-        "#ifdef DLN_MAIN",
-        *main_lines(form, names.prefix, names.members, names.scaled),
-        "#endif /* DLN_MAIN */",
-        "",
         "#endif",
         "",
     ]
     return "\n".join(lines)
 
 
-def _heading(form: Form, names: CNames) -> list[str]:
-    file, prefix = f"{names.prefix}.c", names.prefix
+def _heading(form: Form, names: CNames, facts: str) -> list[str]:
+    file = f"{names.prefix}.c"
     numbers = (
         "Numbers are whole numbers, scaled as the struct says and rounded up; there is no floating point."
         if names.scaled is not None
@@ -58,13 +92,12 @@ def _heading(form: Form, names: CNames) -> list[str]:
     return [
         f"/* {comment_text(form.title())}",
         " *",
-        f" * {exported_by('c', integers=names.scaled is not None)}",
+        f" * {facts}",
         " * C99, nothing but <stdint.h>: no memory is taken, nothing is global.",
         f" * {numbers}",
         " *",
         f" * A source file:  cc -std=c99 -O2 -c {file}",
         f' * A header:       #define DLN_HEADER, then #include "{file}"',
-        f" * A program:      cc -std=c99 -O2 -DDLN_MAIN {file} -o {prefix} && ./{prefix} < rows.csv",
         " */",
     ]
 
@@ -178,3 +211,111 @@ def _check(check: Check, form: Form, names: CNames) -> str:
         case _:
             text = f"{value} != {value}"  # only NaN is not itself
     return f"(uint32_t)(!({text}))" if check.negated else f"(uint32_t)({text})"
+
+
+# --- categories -------------------------------------------------------------------------------------------------------
+
+
+def enum_lines(j: int, column: Column, names: CNames) -> list[str]:
+    """Return the enum of a column: unknown and missing first, then the categories by code."""
+    start = f"{names.prefix}_{names.members[j]}".upper()
+    entries = [
+        f"{name} = {code} /* {comment_text(category_text(category))} */"
+        for code, (name, category) in enumerate(zip(names.enumerators[j], column.categories or (), strict=True))
+    ]
+    body = [f"  {start}_UNKNOWN = -2", f"  {start}_MISSING = -1", *(f"  {entry}" for entry in entries)]
+    separated = [line.replace(" /*", ", /*", 1) if " /*" in line else f"{line}," for line in body[:-1]]
+    return [
+        f"/* The categories of the column {comment_text(json_string(column.name))}. */",
+        "typedef enum {",
+        *separated,
+        body[-1],
+        f"}} {names.prefix}_{names.members[j]};",
+    ]
+
+
+def lookup_head(j: int, column: Column, names: CNames) -> str:
+    """Return the head of the function that finds a category."""
+    kind = category_kind(column, "C")
+    type_name = f"{names.prefix}_{names.members[j]}"
+    if kind == "number" and names.scaled is None:
+        return f"{type_name} {type_name}_from_number(double number)"
+    return f"{type_name} {type_name}_from_text(const char *text)"
+
+
+def lookup_lines(form: Form, names: CNames) -> list[str]:
+    """Return the functions that find categories."""
+    category_columns = [(j, column) for j, column in form.columns if column.categories is not None]
+    if not category_columns:
+        return []
+    same = f"{names.prefix}_same_text"
+    lines = []
+    if any("_from_text" in lookup_head(j, column, names) for j, column in category_columns):
+        lines += [
+            f"static uint32_t {same}(const char *a, const char *b)",
+            "{",
+            "  while ((*a == *b) && (*a != '\\0')) {",
+            "    a++;",
+            "    b++;",
+            "  }",
+            "  return (uint32_t)(*a == *b);",
+            "}",
+            "",
+        ]
+    for j, column in category_columns:
+        lines += [lookup_head(j, column, names), "{", *_lookup_body(j, column, names, same), "}", ""]
+    return lines
+
+
+def _lookup_body(j: int, column: Column, names: CNames, same: str) -> list[str]:
+    start = f"{names.prefix}_{names.members[j]}".upper()
+    by_number = "_from_number" in lookup_head(j, column, names)
+    missing = "number != number" if by_number else "text == (const char *)0"
+    lines = [f"  if ({missing}) {{ return {start}_MISSING; }}"]
+    for name, category in zip(names.enumerators[j], column.categories or (), strict=True):
+        if by_number:
+            lines.append(f"  if (number == {cutoff_text(float(category))}) {{ return {name}; }}")
+        else:
+            lines += [
+                f"  if ({same}(text, {c_string(text)}) != 0U) {{ return {name}; }}" for text in category_texts(category)
+            ]
+    return [*lines, f"  return {start}_UNKNOWN;"]
+
+
+def category_texts(category: Category) -> tuple[str, ...]:
+    """Return how a category is written: truth values in the ways that people and programs write them."""
+    if isinstance(category, bool):
+        return ("true", "True", "TRUE", "1") if category else ("false", "False", "FALSE", "0")
+    return (category if isinstance(category, str) else category_text(category),)
+
+
+# --- numbers and strings ----------------------------------------------------------------------------------------------
+
+
+def c_string(text: str) -> str:
+    r"""Return a string literal of the text in UTF-8, in ASCII: three octal digits cannot swallow what follows.
+
+    >>> print(c_string('a"b?\n'), c_string("é1"))
+    "a\042b\077\012" "\303\2511"
+    """
+    return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
+
+
+def cutoff_text(number: float, suffix: str = "") -> str:
+    """Return a floating-point literal with all the digits that matter.
+
+    >>> cutoff_text(30.0), cutoff_text(1e22), cutoff_text(0.5, "F")
+    ('30.0', '1e+22', '0.5F')
+    """
+    if math.isinf(number):  # of a cut-off beyond float, for float rows
+        return f"({'-' if number < 0 else ''}1.0{suffix} / 0.0{suffix})"
+    return f"{float(number)!r}{suffix}"
+
+
+def steps_text(steps: int, bits: int = 64) -> str:
+    """Return a whole number of so many bits; C has no negative literals, and the least one needs two.
+
+    >>> steps_text(-5), steps_text(7, 32)
+    ('-INT64_C(5)', 'INT32_C(7)')
+    """
+    return f"{'-' if steps < 0 else ''}INT{bits}_C({abs(steps)})"

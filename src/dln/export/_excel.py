@@ -13,10 +13,9 @@ from typing import Any, Final
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import name_text
+from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
-from dln.export._kinds import category_kind, check_categories
-from dln.export._text import check_names
-from dln.export._titles import exported_by
+from dln.export._text import exported_by
 
 #: Excel takes formulas of so many characters, and cells of so many.
 MAX_FORMULA: Final = 8192

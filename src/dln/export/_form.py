@@ -7,7 +7,7 @@ tree too large, is a *part* of its own that later trees name, so the form is nev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -164,6 +164,19 @@ def leaves(expression: Expression) -> Iterator[bool | Check | Part]:
 def checks(expression: Expression) -> list[Check]:
     """Return the checks of an expression."""
     return [leaf for leaf in leaves(expression) if isinstance(leaf, Check)]
+
+
+def part_levels(parts: Sequence[Expression]) -> list[int]:
+    """Return the level of each part, counted from 1: one above all parts that it names.
+
+    >>> part_levels([True, Part(0, negated=True)])
+    [1, 2]
+    """
+    levels: list[int] = []
+    for part in parts:
+        named = [leaf.number for leaf in leaves(part) if isinstance(leaf, Part)]
+        levels.append(1 + max((levels[number] for number in named), default=0))
+    return levels
 
 
 def negate(expression: Expression) -> Expression:

@@ -16,9 +16,8 @@ from dln._atomic import AnyPath, write_atomically
 from dln._errors import ExportError, NotVerifiedWarning
 from dln.circuit._circuit import Circuit, Values
 from dln.export._form import Form, lower
-from dln.export._targets import TARGETS, Target, find_target, run_and_compare, written_options
-from dln.export._verify import Verification
-from dln.export.runners._engines import EngineMissing
+from dln.export._targets import TARGETS, Target, find_target, written_options
+from dln.export._verify import EngineMissing, Verification, verify_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +151,10 @@ class ExportableModel:
         target = find_target(Path(path), format)
         options = {**written_options(Path(path), target), **({} if dialect is None else {"dialect": dialect})}
         try:
-            return run_and_compare(Path(path), self._form(), target, options, None if X is None else self._values(X))
+            engine = target.engine(**options)
+            return verify_file(Path(path), self._form(), engine, None if X is None else self._values(X))
         except EngineMissing as missing:
-            message = f"{Path(path).name} cannot be run here: that needs {missing}"
+            message = f"{Path(path).name} cannot be verified here: {missing}"
             raise ExportError(message) from None
 
     def to_c(self, *, integers: bool = False, name: str | None = None) -> str:
@@ -259,28 +259,6 @@ class ExportableModel:
         """
         return _text("verilog", self._form(), latency=latency, name=name)
 
-    def to_verilog_testbench(self, X: Any = None, *, latency: int = 0, name: str | None = None) -> str:
-        """Return a test bench for the module of the same options; it ends with ``PASS``.
-
-        Parameters
-        ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features), optional
-            The rows of the test; rows that visit every case if they are not given.
-        latency, name
-            As for `to_verilog`.
-
-        Returns
-        -------
-        str
-
-        """
-        from dln.export._cases import cases
-        from dln.export._testbench import to_testbench
-
-        form = self._form()
-        values = cases(form) if X is None else self._values(X)
-        return to_testbench(form, values, latency=latency, name=name)
-
     def _form(self) -> Form:
         check_is_fitted(self, "circuit_")
         return lower(self.circuit_, getattr(self, "target_name_", None) or "prediction")
@@ -302,9 +280,9 @@ def _verified(
         with tempfile.TemporaryDirectory(prefix="dln-") as folder:
             trial = Path(folder) / path.name
             trial.write_bytes(data)
-            verification = run_and_compare(trial, form, target, options)
+            verification = verify_file(trial, form, target.engine(**options))
     except EngineMissing as missing:
-        note = f"not verified: that needs {missing}"
+        note = f"not verified: {missing}"
         warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
         return None, note
     return verification, str(verification)

@@ -13,13 +13,11 @@ from typing import Any, Final
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, IsIn
 from dln.circuit._words import weight_text
+from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._dialects import Dialect, find_dialect
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate
-from dln.export._kinds import category_kind, check_categories
-from dln.export._levels import part_levels
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate, part_levels
 from dln.export._names import identifiers
-from dln.export._text import check_names, comment_text
-from dln.export._titles import exported_by
+from dln.export._text import comment_text, exported_by
 
 #: Rules that are added up in one go: SQLite takes expressions of a depth of 1000.
 _IN_A_SUM: Final = 100
@@ -47,7 +45,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
     if how.limit is not None and len(text) > how.limit:
         message = (
             f"{how.name} takes statements of at most {how.limit} characters, but this model's has {len(text)}: "
-            "export a smaller model, for example model.prune(max_rules=...)"
+            "export a smaller model, for example model.prune(max_conditions=...)"
         )
         raise ExportError(message)
     return text
@@ -303,7 +301,8 @@ class _Writer:
         if total > _MOST_CONDITIONS:
             message = (
                 f"{self.dialect.name} has no place for what rules share, and written out this model has {total} "
-                f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, or for duckdb or bigquery"
+                f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
+                "model.prune(max_conditions=...), or export for duckdb or bigquery"
             )
             raise ExportError(message)
 

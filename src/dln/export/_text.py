@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Final
 
-from dln._errors import ExportError
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+from dln._version import __version__
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Part
+
+_MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +81,31 @@ def comment_text(text: str) -> str:
     return text
 
 
-def check_names(form: Form, what: str) -> None:
-    """Raise `ExportError` if rows that name their columns could not be told what is meant."""
-    seen: set[str] = set()
-    for _, column in form.columns:
-        if column.name in seen:
-            message = (
-                f"{what} reads columns by name, but two columns that rules read are both named {column.name!r}: "
-                "rename one of them and fit again"
-            )
-            raise ExportError(message)
-        seen.add(column.name)
+def exported_by(target: str, **options: Any) -> str:
+    r"""Return the sentence that names the maker and how it was asked; equal models give equal files, so it has no date.
+
+    >>> exported_by("sql", table="a*/b")
+    'Written by dln 0.1.0 as {"format": "sql", "table": "a*\\u002fb"}.'
+    """
+    facts = {"format": target, **{name: value for name, value in options.items() if value not in (None, False)}}
+    # What could end a comment, or start something in a web page, is escaped.
+    text = json.dumps(facts)
+    for sign in "/<>?}":
+        text = text[:-1].replace(sign, f"\\u{ord(sign):04x}") + text[-1]
+    return f"Written by dln {__version__} as {text}."
+
+
+def export_facts(text: str) -> dict[str, Any] | None:
+    """Return what an exported text says it is, or None if it says nothing.
+
+    >>> export_facts(exported_by("sql", table="a}*/b"))
+    {'format': 'sql', 'table': 'a}*/b'}
+    """
+    match = _MARK.search(text)
+    if match is None:
+        return None
+    try:
+        facts = json.loads(match[1])
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None

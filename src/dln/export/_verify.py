@@ -1,21 +1,40 @@
-"""Compares an exported model with the circuit, bit for bit."""
+"""Comparison of an exported file with the circuit, bit for bit, on rows of every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dln._errors import VerificationError
-from dln.circuit._circuit import Values
+from dln.circuit._circuit import MISSING, Category, Column, Values
+from dln.export._cases import Limits, cases, holdable
+from dln.export._checks import kind_of
 from dln.export._form import Form
 
-#: Runs an exported file on rows given column by column.
-Runner: TypeAlias = Callable[[Path, Form, Sequence[Values]], npt.NDArray[np.float64]]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: Runs an exported file on rows in codes, column by column as `Circuit.evaluate` takes them; returns the predictions.
+Runner: TypeAlias = Callable[[Path, Form, Sequence[Values]], Floats]
+
+#: A value of a row; None is missing.
+Value: TypeAlias = Category | None
+
+
+class Engine(NamedTuple):
+    """A program or package that runs exported files, and the rows that it can hold."""
+
+    name: str
+    run: Runner
+    limits: Limits = Limits()
+
+
+class EngineMissing(Exception):  # noqa: N818 (the file may be right: it cannot be run)
+    """No engine for an exported file is available; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +49,20 @@ class Verification:
         return f"run with {self.engine} on {self.n_rows} rows, every bit as predicted by the model"
 
 
-def compare(path: Path, form: Form, values: Sequence[Values], runner: Runner, engine: str) -> Verification:
+def verify_file(path: Path, form: Form, engine: Engine, values: Sequence[Values] | None = None) -> Verification:
+    """Run a file on every case, and on these rows if any are given, as far as the engine can hold them."""
+    table = cases(form, engine.limits)
+    if values is not None:
+        table = [np.concatenate([a, b]) for a, b in zip(table, holdable(form, values, engine.limits), strict=True)]
+    return compare(path, form, table, engine)
+
+
+def compare(path: Path, form: Form, values: Sequence[Values], engine: Engine) -> Verification:
     """Run an exported file; raise `VerificationError` unless every prediction has the bits of `Circuit.evaluate`."""
     expected = form.circuit.evaluate(values)
-    received = runner(path, form, values)
+    received = engine.run(path, form, values)
     if len(received) != len(expected):
-        message = f"{path.name}: {len(expected)} predictions were expected, but {engine} gave {len(received)}"
+        message = f"{path.name}: {len(expected)} predictions were expected, but {engine.name} gave {len(received)}"
         raise VerificationError(message)
     # As bytes: NaN equals NaN and 0.0 does not equal -0.0.
     differs = received.view(np.int64) != expected.view(np.int64)
@@ -43,7 +70,38 @@ def compare(path: Path, form: Form, values: Sequence[Values], runner: Runner, en
         row = int(differs.argmax())
         message = (
             f"{path.name}: {int(differs.sum())} of {len(expected)} rows differ from the model, the first at row {row}: "
-            f"{engine} gave {float(received[row])!r} instead of {float(expected[row])!r}"
+            f"{engine.name} gave {float(received[row])!r} instead of {float(expected[row])!r}"
         )
         raise VerificationError(message)
-    return Verification(path, engine, len(expected))
+    return Verification(path, engine.name, len(expected))
+
+
+def decoded(form: Form, values: Sequence[Values]) -> list[list[Value]]:
+    """Return the columns that rules read, one list each: numbers as floats, NaN where missing, categories by value."""
+    return [
+        [float(value) for value in values[j]] if column.categories is None else _categories(column, values[j])
+        for j, column in form.columns
+    ]
+
+
+def _categories(column: Column, codes: Values) -> list[Value]:
+    known = column.categories or ()
+    unknown = unknown_category(column)
+    return [known[code] if code >= 0 else None if code == MISSING else unknown for code in codes.tolist()]
+
+
+def unknown_category(column: Column) -> Category:
+    """Return a value of the kind of the column's categories that is none of them.
+
+    >>> unknown_category(Column("smoker", ("no", "yes"))), unknown_category(Column("rooms", (1, 2)))
+    ('unknown', 3)
+    """
+    known = column.categories or ()
+    kinds = {kind_of(category) for category in known}
+    if "text" in kinds or not kinds:
+        text = "unknown"
+        while text in known:
+            text += "_"
+        return text
+    numbers = [float(category) for category in known]
+    return int(min(max(numbers) + 1, 2.0**53 - 1)) if max(numbers) < 2.0**52 else -1.5

