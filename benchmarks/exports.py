@@ -1,15 +1,13 @@
 """Exported models beside LightGBM exported by m2cgen: size, compile time, speed, rows that differ from `predict`.
 
-    python benchmarks/exports.py [--rows 10000000] [--skip-sql]
+    python benchmarks/exports.py
 
 A model of 100 conditions (25 rules of four) and LightGBM with its defaults, over the same twenty columns, in one run,
-on one thread. C is compiled by the machine's own compiler with -O2. The SQL part writes a Parquet file of `rows` rows
-and lets DuckDB and `dln predict` go over it, each with the threads it takes by itself.
+on one thread. C is compiled by the machine's own compiler with -O2.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -24,8 +22,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import m2cgen
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from lightgbm import LGBMRegressor
 from measure import machine
 from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
@@ -35,8 +31,10 @@ from dln._saving import training_facts
 from dln.circuit._circuit import Above, Circuit, Column
 from dln.circuit._graph import Graph
 from dln.circuit._operations import circuit_cost
-from dln.export.runners._engines import c_compiler, node
-from dln.export.runners._verilog import synthesise
+from dln.export._run_programs import c_compiler, node
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from engines.chips import synthesise
 
 N_RULES, N_CONDITIONS = 25, 4
 N_TIMED = 20_000
@@ -167,9 +165,9 @@ def compare_programs(model: RuleRegressor, other: LGBMRegressor, X: np.ndarray, 
     print(f"\n{'C, -O2':28}{'dln':>12}{'LightGBM, m2cgen':>20}{'ratio':>10}")
     sources = len(model.to_c(name="dln")), (folder / "lightgbm.c").stat().st_size
     print(f"{'source, bytes':28}{sources[0]:>12,}{sources[1]:>20,}{sources[1] / sources[0]:>10.1f}")
-    print(f"{'object, bytes':28}{ours[0]:>12,}{theirs[0]:>20,}{theirs[0] / ours[0]:>10.1f}  (asked: 20)")
+    print(f"{'object, bytes':28}{ours[0]:>12,}{theirs[0]:>20,}{theirs[0] / ours[0]:>10.1f}")
     print(f"{'compile, s':28}{ours[1]:>12.3f}{theirs[1]:>20.3f}{theirs[1] / ours[1]:>10.1f}")
-    print(f"{'one row, ns':28}{ours[2]:>12.1f}{theirs[2]:>20.1f}{theirs[2] / ours[2]:>10.1f}  (asked: 10)")
+    print(f"{'one row, ns':28}{ours[2]:>12.1f}{theirs[2]:>20.1f}{theirs[2] / ours[2]:>10.1f}")
     print(f"{'rows that differ':28}{wrong[0]:>12,}{wrong[1]:>20,}   of {len(X):,}")
     entries = ", ".join(f'"{name}": row[{j}]' for j, name in enumerate(names))
     python = [
@@ -203,7 +201,7 @@ def measure_cortex_m0(model: RuleRegressor, folder: Path) -> None:
     run("arm-none-eabi-gcc", *CORTEX_M0, "-c", folder / "whole.c", "-o", folder / "whole.o")
     text, data, bss = run("arm-none-eabi-size", folder / "whole.o").stdout.splitlines()[1].split()[:3]
     took = f"{int(text):,} bytes of code, {int(data) + int(bss)} of data"
-    print(f"\nCortex-M0, whole numbers, -Os: {took}  (asked: under 8,192)")
+    print(f"\nCortex-M0, whole numbers, -Os: {took}")
 
 
 def measure_verilog(model: RuleRegressor) -> None:
@@ -220,45 +218,8 @@ def measure_verilog(model: RuleRegressor) -> None:
     print("are chosen and not multiplied, and sums are of whole numbers, which need no exponents to be aligned.")
 
 
-def compare_sql(model: RuleRegressor, folder: Path, n_rows: int) -> None:
-    """Print how long DuckDB and `dln predict` take for the same Parquet file."""
-    import duckdb
-
-    model.save(folder / "model.dln")
-    rng = np.random.default_rng(2)
-    names = [column.name for column in model.circuit_.columns]
-    schema = pa.schema([(name, pa.float32()) for name in names])
-    file = folder / "rows.parquet"
-    with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
-        for start in range(0, n_rows, 1_000_000):
-            n = min(1_000_000, n_rows - start)
-            writer.write_table(
-                pa.table([rng.uniform(size=n).astype(np.float32) for _ in names], schema=schema), 250_000
-            )
-    times: dict[str, list[float]] = {"dln predict": [], "DuckDB": []}
-    statement = model.to_sql("duckdb", table=f"read_parquet('{file}')")
-    answers = folder / "duckdb.parquet"
-    for _ in range(3):
-        start = time.perf_counter()
-        duckdb.sql(f"COPY (SELECT prediction FROM ({statement})) TO '{answers}'")  # noqa: S608 (our own statement)
-        times["DuckDB"].append(time.perf_counter() - start)
-        start = time.perf_counter()
-        command = [sys.executable, "-m", "dln.cli", "predict", folder / "model.dln", file, "-o", folder / "dln.parquet"]
-        run(*command, "--force", "-q")
-        times["dln predict"].append(time.perf_counter() - start)
-    ours, theirs = (pq.read_table(path)["prediction"].to_numpy() for path in (folder / "dln.parquet", answers))
-    mine, other = min(times["dln predict"]), min(times["DuckDB"])
-    wrong = int((np.sort(ours) != np.sort(theirs)).sum())
-    print(f"\n{n_rows:,} rows of Parquet: dln predict {mine:.1f} s, DuckDB {other:.1f} s; {wrong:,} predictions differ")
-    print(f"DuckDB takes {other / mine:.1f} times as long  (asked: at most 10)")
-
-
 def main() -> None:
     """Measure everything in one run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--skip-sql", action="store_true")
-    arguments = parser.parse_args()
     print(machine())
     model = model_of(circuit_of_a_hundred_conditions())
     X, y = table(TRAINING_ROWS, seed=0)
@@ -268,8 +229,6 @@ def main() -> None:
         compare_programs(model, other, table(N_TIMED, seed=1)[0].astype(np.float64), folder)
         measure_cortex_m0(model, folder)
         measure_verilog(model)
-        if not arguments.skip_sql:
-            compare_sql(model, folder, arguments.rows)
 
 
 if __name__ == "__main__":
