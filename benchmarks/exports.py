@@ -27,7 +27,6 @@ from measure import machine
 from prediction_speed import N_COLUMNS, TRAINING_ROWS, table
 
 from dln import RuleRegressor
-from dln._saving import training_facts
 from dln.circuit._circuit import Above, Circuit, Column
 from dln.circuit._graph import Graph
 from dln.circuit._operations import circuit_cost
@@ -84,9 +83,6 @@ def model_of(circuit: Circuit) -> RuleRegressor:
     """Return a model of a circuit, as if it had been fitted."""
     model = RuleRegressor()
     model.circuit_, model.target_name_ = circuit, "y"
-    model.n_features_in_ = len(circuit.columns)
-    model.feature_names_in_ = np.array([column.name for column in circuit.columns], dtype=object)
-    model.n_iter_, model.history_, model.training_facts_ = 0, {}, training_facts(1, 1, np.zeros(1))
     return model
 
 

@@ -1,4 +1,4 @@
-"""``dln export`` and ``dln verify``: what a person at the terminal is told."""
+"""``dln export`` and ``dln verify``: files, messages and exit codes."""
 
 import json
 
@@ -15,7 +15,7 @@ def house(tmp_path_factory):
 
 
 def test_a_model_is_exported_and_verified(house, tmp_path):
-    """`dln export` says what it wrote and how it was run; `dln verify` runs it again, on a table too."""
+    """`dln export` names the file and the engine that ran it; `dln verify` runs it again, on a table too."""
     for name in ("price.py", "price.sql"):
         path = str(tmp_path / name)
         options = ["--dialect", "sqlite", "--table", "houses"] if name.endswith("sql") else []
@@ -30,7 +30,7 @@ def test_a_model_is_exported_and_verified(house, tmp_path):
 
 
 def test_a_wrong_file_ends_with_exit_code_one(house, tmp_path):
-    """A changed weight is told with the first row that differs."""
+    """A changed weight is reported with the first row that differs."""
     path = tmp_path / "price.py"
     run("export", str(house), "-o", str(path), "-q")
     text = path.read_text()

@@ -24,7 +24,7 @@ from dln.export._text import export_facts
 from dln.export._verify import Engine, EngineMissing, Floats
 from dln.export._verilog import Port, module_name, module_ports, result_bits
 
-#: What Verilator's runtime is compiled to.
+#: Compiled files of Verilator's runtime.
 _RUNTIME: Final = "verilated*.[od]"
 
 
@@ -199,7 +199,7 @@ def _bits(port: Port, value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """What a module becomes in gates of at most two inputs, multiplexers and registers."""
+    """Size of a module in gates of at most two inputs, multiplexers and registers."""
 
     cells: int
     depth: int

@@ -59,7 +59,7 @@ def test_it_is_header_and_source_in_one(compiler, tmp_path):
 
 
 def test_it_needs_no_library(compiler, tmp_path):
-    """The object asks for nothing from elsewhere: no libc, no floating-point helpers, no memory."""
+    """The object needs nothing from elsewhere: no libc, no floating-point helpers, no memory."""
     nm = shutil.which("nm")
     if nm is None:
         pytest.skip("the object was not looked into: that needs nm")

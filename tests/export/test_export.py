@@ -1,4 +1,4 @@
-"""`export`, `verify` and the `to_…` methods: what is asked is what is written, and mistakes get a sentence."""
+"""`export`, `verify` and the `to_…` methods: options reach their writers, and mistakes get a sentence."""
 
 import ast
 import io
@@ -50,8 +50,8 @@ def test_the_ending_chooses_the_format(tmp_path):
     assert model().export(tmp_path / "price.txt", format="sql", dialect="sqlite").format == "sql"
 
 
-def test_what_cannot_be_run_here_is_handed_over_with_a_warning(tmp_path):
-    """A dialect whose database is not here is written, and said to be unverified; without `verify` nothing is run."""
+def test_a_file_that_cannot_be_run_here_is_written_with_a_warning(tmp_path):
+    """A dialect that dln does not run is written with a warning; without `verify` nothing is run."""
     with pytest.warns(NotVerifiedWarning, match=r"price.sql was not verified: dln runs SQL in SQLite and DuckDB only"):
         done = model().export(tmp_path / "price.sql", dialect="snowflake")
     assert done.verification is None
@@ -62,7 +62,7 @@ def test_what_cannot_be_run_here_is_handed_over_with_a_warning(tmp_path):
 
 
 def test_a_wrong_export_is_not_written(tmp_path, monkeypatch):
-    """Where a writer errs, `export` raises and leaves no file behind."""
+    """If a writer errs, `export` raises and leaves no file behind."""
     right = _targets.TARGETS["python"]
     wrong = replace(right, writer=lambda form: right.write(form).replace(b"30.01", b"31"))
     monkeypatch.setitem(_targets.TARGETS, "python", wrong)
@@ -79,19 +79,19 @@ def test_a_wrong_export_is_not_written(tmp_path, monkeypatch):
         ("price.c", {"dialect": "sqlite"}, "dialect is for SQL"),
         ("price.c", {"latency": 3}, "to_c takes other options"),
         ("price.sql", {"dialect": "dbase"}, "dialect must be one of duckdb"),
-        ("price.sql", {"table": "a; DROP TABLE b"}, "table must be what may stand behind FROM"),
+        ("price.sql", {"table": "a; DROP TABLE b"}, "table must be what may follow FROM"),
         ("price.v", {"latency": -1}, "latency must be a number of clock cycles"),
     ],
 )
-def test_a_wrong_wish_gets_a_sentence(name, options, message, tmp_path):
-    """What is asked wrongly is refused before anything is written."""
+def test_a_wrong_option_gets_a_sentence(name, options, message, tmp_path):
+    """Wrong options are refused before anything is written."""
     with pytest.raises(ExportError, match=message):
         model().export(tmp_path / name, **options)
     assert not list(tmp_path.iterdir())
 
 
 def test_two_columns_of_one_name_are_refused():
-    """Where rows name their columns, two of one name would be one."""
+    """Two columns of one name are refused by targets that read columns by name."""
     circuit = Circuit(
         (Column("x"), Column("x")), (Above(0, 1.0), Above(1, 2.0)), (), (Rule(0, 1.0), Rule(1, 2.0)), 0.0, 0
     )
@@ -115,9 +115,12 @@ def test_mixed_categories_are_refused_where_a_column_has_one_type():
 
 
 def test_verify_reads_how_a_file_was_exported(tmp_path):
-    """`verify` needs to be told nothing: whole numbers, dialect and table stand in the file; rows may be added."""
+    """`verify` needs no options: whole numbers, names, dialect and table stand in the file; rows may be added."""
     fitted = model()
-    for name, options in {"a.c": {"integers": True}, "b.sql": {"dialect": "sqlite", "table": "houses"}}.items():
+    for name, options in {
+        "a.c": {"integers": True, "name": "cost"},
+        "b.sql": {"dialect": "sqlite", "table": "houses"},
+    }.items():
         fitted.export(tmp_path / name, **options)
         alone = fitted.verify(tmp_path / name)
         X = np.array([[35.0, "yes", 1, True], [None, "no", 3, None]], dtype=object)
@@ -153,7 +156,7 @@ def javascript(tmp_path, code, circuit=CIRCUIT):
     return done.stdout.strip() or done.stderr
 
 
-def test_javascript_tells_why(tmp_path):
+def test_javascript_explains(tmp_path):
     """`explain` gives the prediction, and the rules that fire with their weights, which add up to it."""
     code = f"console.log(JSON.stringify([model.explain({json.dumps(ROW)}), model.target, model.columns]))"
     explanation, target, columns = json.loads(javascript(tmp_path, code))
@@ -325,7 +328,7 @@ def test_verilog_is_synthesised():
 
 
 def test_missing_extras_are_named(monkeypatch):
-    """Where an optional package is not installed, the error says which extra brings it."""
+    """If an optional package is not installed, the error names the extra that brings it."""
     for package, write_it in {"sqlglot": "to_sql", "onnx": "to_onnx", "xlsxwriter": "to_excel"}.items():
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(dln.MissingExtraError, match=re.escape("pip install 'dln[export]'")):

@@ -63,7 +63,7 @@ def export(
             raise Mistake(message)
         sys.stdout.buffer.write(_to_standard(fitted, form, dialect, options))
         return
-    with warnings.catch_warnings(record=True):  # what was not verified is told below, as a sentence
+    with warnings.catch_warnings(record=True):  # printed below, as a sentence
         warnings.simplefilter("always")
         try:
             done = fitted.export(output, form, dialect=dialect, verify=not no_verify, **options)

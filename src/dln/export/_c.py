@@ -15,7 +15,7 @@ from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
 from dln.export._text import Language, comment_text, exported_by, expression_text, json_string
 
-#: What needs no escape in a C string; a question mark does, for two of them may spell another sign.
+#: Bytes that need no escape in a C string; a question mark does, because two of them may begin a trigraph.
 _PLAIN: Final = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
 )
@@ -23,7 +23,7 @@ _PLAIN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CNames:
-    """What things are called in the C file."""
+    """Names in the C file."""
 
     prefix: str
     members: dict[int, str]
@@ -55,7 +55,7 @@ def c_names(form: Form, name: str, *, integers: bool) -> CNames:
 def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
     """Return the model as the text of a C file; `integers` keeps all of it in whole numbers.
 
-    `name` begins every name in the file; it is the target's if it is not given.
+    `name` is the prefix of every name in the file, by default the target's.
     """
     check_names(form, "C")
     check_categories(form, "C")
@@ -85,9 +85,9 @@ def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
 def _heading(form: Form, names: CNames, facts: str) -> list[str]:
     file = f"{names.prefix}.c"
     numbers = (
-        "Numbers are whole numbers, scaled as the struct says and rounded up; there is no floating point."
+        "Numbers are whole numbers, scaled as the struct states and rounded up; there is no floating point."
         if names.scaled is not None
-        else "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it forgets NaN."
+        else "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it ignores NaN."
     )
     return [
         f"/* {comment_text(form.title())}",
@@ -283,7 +283,7 @@ def _lookup_body(j: int, column: Column, names: CNames, same: str) -> list[str]:
 
 
 def category_texts(category: Category) -> tuple[str, ...]:
-    """Return how a category is written: truth values in the ways that people and programs write them."""
+    """Return the spellings of a category: those of truth values in common programs, otherwise one."""
     if isinstance(category, bool):
         return ("true", "True", "TRUE", "1") if category else ("false", "False", "FALSE", "0")
     return (category if isinstance(category, str) else category_text(category),)

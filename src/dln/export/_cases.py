@@ -1,4 +1,4 @@
-"""Rows on which an exported model is compared: every cut-off and its neighbours, and what breaks careless code."""
+"""Rows on which an exported model is compared: every cut-off and its neighbours, and odd values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Above, Category, Column, Values
 from dln.export._form import Form
 
-#: Rows of random combinations: with few columns that is every case many times, with many a good sample.
+#: Rows of random combinations: with few columns every case many times, with many columns a sample.
 N_RANDOM: Final = 500
 
 #: Numbers that are not ordinary: zeros of both signs, the largest, the smallest, the infinite, the missing.
@@ -26,17 +26,17 @@ ODD_NUMBERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What rows a target can hold."""
+    """Limits of the rows that a target can hold."""
 
     infinite: bool = True
     unknown_booleans: bool = True
-    """Whether a column of truth values can hold something else."""
+    """Columns of truth values can hold other values."""
     any_text: bool = True
-    """Whether a text may be empty, which is otherwise a missing one, or have characters that cannot be typed."""
+    """Texts may be empty, which otherwise means missing, or have characters that cannot be typed."""
     digits: int | None = None
-    """Decimal digits to which numbers are told apart; None: to the last bit."""
+    """Significant decimal digits of numbers; None: every bit."""
     most_rows: int | None = None
-    """Rows that are tried, where the engine takes its time for each."""
+    """Largest number of rows, for engines that are slow for each."""
 
 
 def cases(form: Form, limits: Limits = Limits()) -> list[Values]:
@@ -56,7 +56,7 @@ def cases(form: Form, limits: Limits = Limits()) -> list[Values]:
 
 
 def holdable(form: Form, values: Sequence[Values], limits: Limits) -> list[Values]:
-    """Return the rows that a target can hold, and of them a sample where each takes long."""
+    """Return the rows that a target can hold, at most `most_rows` of them."""
     keep = np.ones(len(values[0]), dtype=np.bool_)
     for j, column in form.columns:
         if column.categories is None:
@@ -96,7 +96,7 @@ def _around(cutoff: float, digits: int | None) -> list[float]:
 
 
 def _has_digits(number: float, digits: int) -> bool:
-    """Whether a number has no more digits than that, and is within what spreadsheets hold."""
+    """Return True for numbers of at most that many digits within the range of spreadsheets."""
     if math.isnan(number) or number == 0:
         return True
     return 1e-300 < abs(number) < 1e300 and float(f"{number:.{digits - 1}e}") == number  # noqa: PLR2004

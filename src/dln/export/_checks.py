@@ -1,4 +1,4 @@
-"""What a category column holds: text, numbers or truth values. Typed targets have a column of one of them."""
+"""Checks of columns before a model is written: names that differ, categories of one kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def kind_of(category: Category) -> Kind:
 
 
 def category_kind(column: Column, what: str) -> Kind:
-    """Return what the categories of a column are, or say why `what` cannot hold them."""
+    """Return the kind of a column's categories; raise `ExportError` if `what` cannot hold several kinds."""
     kinds = {kind_of(category) for category in column.categories or ()}
     if len(kinds) > 1:
         message = (
@@ -31,21 +31,21 @@ def category_kind(column: Column, what: str) -> Kind:
 
 
 def check_categories(form: Form, what: str) -> None:
-    """Raise `ExportError` for categories that a column of one type cannot tell apart."""
+    """Raise `ExportError` for categories that are equal in a column of one type."""
     for _, column in form.columns:
         if column.categories is None or category_kind(column, what) != "number":
             continue
         for category in column.categories:
             if int(float(category)) != category and float(category) != category:
                 message = (
-                    f"{what} holds numbers as double, which cannot tell the category {category} of column "
-                    f"{column.name!r} from its neighbours: make the column text and fit again"
+                    f"{what} holds numbers as double, and the category {category} of column "
+                    f"{column.name!r} is not one: make the column text and fit again"
                 )
                 raise ExportError(message)
 
 
 def check_names(form: Form, what: str) -> None:
-    """Raise `ExportError` if rows that name their columns could not be told what is meant."""
+    """Raise `ExportError` if two columns that rules read have the same name."""
     seen: set[str] = set()
     for _, column in form.columns:
         if column.name in seen:

@@ -1,4 +1,4 @@
-"""What sets the dialects of SQL apart for us; how they write things, sqlglot knows."""
+"""Differences between the dialects of SQL that change the meaning of a statement; syntax is left to sqlglot."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from dln._errors import ExportError
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A dialect: its name in sqlglot, and what it can."""
+    """A dialect: its name, its name in sqlglot, and its features."""
 
     name: str
     sqlglot: str
     star_except: bool = False
-    """Whether ``SELECT *`` can leave out columns: then every rule is a column of a common table expression."""
+    """``SELECT *`` can leave out columns: then every rule is a column of a common table expression."""
     nan: bool = False
-    """Whether a number may be NaN and NaN is then above every number: it has to become NULL first."""
+    """Numbers may be NaN, which is above every number: it has to become NULL first."""
     nan_function: bool = False
-    """Whether NaN equals nothing, so that only a function finds it."""
+    """NaN equals nothing, so that only a function finds it."""
     empty_is_missing: bool = False
-    """Whether text may stand in a column of numbers: the empty one counts as missing."""
+    """Columns of numbers may hold text: the empty one counts as missing."""
     folds_text: bool = False
-    """Whether texts are equal that differ in case or trailing blanks only: they are compared as bytes."""
+    """Texts that differ in case or trailing blanks only are equal: they are compared as bytes."""
     limit: int | None = None
-    """Characters that a statement may have."""
+    """Largest number of characters of a statement."""
 
 
 DIALECTS: Final = {

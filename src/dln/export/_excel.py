@@ -1,7 +1,7 @@
 """The model as an Excel workbook with live formulas: cells to type into, and one row per rule. No macros.
 
-Excel compares numbers to 15 digits, so a cut-off of more is refused. A blank cell is a missing value. Texts that rules
-and columns bring along are written as texts, whatever they begin with.
+Excel compares numbers to 15 digits, so a cut-off of more is refused. A blank cell is a missing value. Texts of rules
+and columns are written as texts, whatever they begin with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
 from dln.export._text import exported_by
 
-#: Excel takes formulas of so many characters, and cells of so many.
+#: Excel's limits on the characters of a formula and of a cell.
 MAX_FORMULA: Final = 8192
 _MAX_CELL: Final = 32_767
 
@@ -26,17 +26,17 @@ _DIGITS: Final = 15
 _SMALLEST: Final = 1e-300
 _LARGEST: Final = 1e300
 
-#: Where things are: names of sheets, and the first row of inputs, rules and parts, counted from 0 as xlsxwriter does.
+#: Names of sheets, and the first row of inputs, rules and parts, counted from 0 as xlsxwriter does.
 _INPUT, _RULES, _LISTS = "Input", "Rules", "Lists"
 _FIRST: Final = 4
-#: The day that a workbook says it was made: none, so that equal models give equal files.
+#: A fixed date of creation, so that equal models give equal files.
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 #: Beginnings that a spreadsheet may take for a formula when a text is typed or pasted again.
 _FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_excel(form: Form) -> bytes:
-    """Return the bytes of a workbook: type values into the sheet Input, read the prediction there and why in Rules."""
+    """Return the bytes of a workbook: values and prediction on the sheet Input, one row per rule on Rules."""
     check_names(form, "Excel")
     check_categories(form, "Excel")
     _check_digits(form)
@@ -53,11 +53,11 @@ def to_excel(form: Form) -> bytes:
 
 
 def input_cell(position: int) -> str:
-    """Return where the value of a column is typed in, on the sheet Input: the position is among the columns in use."""
+    """Return the cell for the value of a column on the sheet Input; the position is among the columns in use."""
     return f"$B${_FIRST + position + 1}"
 
 
-#: Where the prediction is, on the sheet Input.
+#: The cell of the prediction on the sheet Input.
 PREDICTION_CELL: Final = "$B$2"
 
 
@@ -108,7 +108,7 @@ class _Sheets:
                 sheet.write_formula(row, 3, self._code(j, column))
 
     def write_rules(self) -> None:
-        """Write a row per rule: what it says, its weight, whether it fires, what it adds; then what rules share."""
+        """Write for each rule its text, weight, whether it fires, its contribution; then the parts that rules share."""
         sheet = self.rules
         sheet.set_column(0, 0, 80)
         sheet.set_column(1, 3, 14)

@@ -17,7 +17,7 @@ from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.circuit._words import name_text, node_text, weight_text
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
-#: 8192 characters, and a person reads no further.
+#: 8192 characters.
 MAX_LEAVES: Final = 16
 
 
@@ -65,7 +65,7 @@ Expression: TypeAlias = bool | Check | Part | AllOf | AnyOf | Differ
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A rule: what it says, and its weight as a whole number of steps of the grid."""
+    """A rule: its expression, its weight as a whole number of steps of the grid and as a number, its text."""
 
     expression: Expression
     steps: int
@@ -93,17 +93,17 @@ class Form:
 
     @property
     def scale(self) -> float:
-        """What the sum is divided by, or multiplied by where `decimals` is negative: the very float of `evaluate`."""
+        """Divisor of the sum, or factor where `decimals` is negative: the same float as in `evaluate`."""
         return float(10.0 ** abs(self.decimals))
 
     @property
     def bound(self) -> int:
-        """No sum on the way is larger than this, in either direction."""
+        """Bound on the absolute value of every partial sum."""
         return abs(self.intercept) + sum(abs(rule.steps) for rule in self.rules)
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """AllOf expressions: parts first, then rules."""
+        """All expressions: parts first, then rules."""
         return (*self.parts, *(rule.expression for rule in self.rules))
 
     def literals(self) -> list[Literal]:
@@ -149,7 +149,7 @@ def lower(circuit: Circuit, target: str = "prediction") -> Form:
 
 
 def leaves(expression: Expression) -> Iterator[bool | Check | Part]:
-    """Yield what an expression is made of, from left to right."""
+    """Yield the leaves of an expression from left to right."""
     match expression:
         case AllOf(of) | AnyOf(of):
             for inner in of:
@@ -180,7 +180,7 @@ def part_levels(parts: Sequence[Expression]) -> list[int]:
 
 
 def negate(expression: Expression) -> Expression:
-    """Return what holds exactly where this does not."""
+    """Return the negation of an expression."""
     match expression:
         case bool():
             return not expression

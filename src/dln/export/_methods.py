@@ -22,16 +22,16 @@ from dln.export._verify import EngineMissing, Verification, verify_file
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file that a model was written to, and how it was compared with the model.
+    """A file that a model was written to, and its comparison with the model.
 
     Attributes
     ----------
     path : Path
         The file.
     format : str
-        What it was written as: "c", "sql", "javascript", "python", "onnx", "verilog" or "excel".
+        One of "c", "sql", "javascript", "python", "onnx", "verilog", "excel".
     verification : Verification or None
-        How it was compared with the model, None if it was not.
+        Engine and rows of the comparison with the model, None if it was not run.
     note : str
         The same in words.
 
@@ -55,7 +55,7 @@ class ExportableModel:
     def export(
         self,
         path: AnyPath,
-        format: str | None = None,  # noqa: A002 (what it is called everywhere)
+        format: str | None = None,  # noqa: A002 (the usual name)
         *,
         dialect: str | None = None,
         verify: bool = True,
@@ -63,9 +63,9 @@ class ExportableModel:
     ) -> Export:
         """Write the model as C, SQL, JavaScript, Python, ONNX, Verilog or an Excel workbook.
 
-        Before the file is handed over it is run by the real engine, on rows that visit every cut-off and its
-        neighbours, every category, missing, unknown and odd values, and compared with the model bit for bit. Where no
-        engine is installed, a `NotVerifiedWarning` says so.
+        Before the file is written it is run by a real engine (a C compiler, Python, Node.js, SQLite, DuckDB or ONNX
+        Runtime), on rows that visit every cut-off and its neighbours, every category, missing, unknown and odd values,
+        and compared with the model bit for bit. If no engine for it is available, there is a `NotVerifiedWarning`.
 
         Parameters
         ----------
@@ -76,15 +76,15 @@ class ExportableModel:
         dialect : str, optional
             Of SQL: "duckdb" (default), "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "tsql" …
         verify : bool, default=True
-            Whether to run and compare it.
+            Run and compare it.
         **options
-            What the format's own method takes: ``integers=True`` for C, ``table="houses"`` for SQL, ``latency=3`` for
+            Options of the format's own method: ``integers=True`` for C, ``table="houses"`` for SQL, ``latency=3`` for
             Verilog.
 
         Returns
         -------
         Export
-            The path, and how it was verified.
+            The path, and its verification.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class ExportableModel:
         path: AnyPath,
         X: Any = None,
         *,
-        format: str | None = None,  # noqa: A002 (what it is called everywhere)
+        format: str | None = None,  # noqa: A002 (the usual name)
         dialect: str | None = None,
     ) -> Verification:
         """Run an exported file and compare it with this model, bit for bit; raise `VerificationError` if it differs.
@@ -129,23 +129,23 @@ class ExportableModel:
         Parameters
         ----------
         path : path
-            The exported file; how it was exported, it says itself.
+            The exported file; its heading has the options that it was exported with.
         X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features), optional
             More rows to run it on.
         format, dialect : str, optional
-            As for `export`, where the file does not say them.
+            As for `export`, if the file has no heading.
 
         Returns
         -------
         Verification
-            What it was run with, and on how many rows.
+            The engine and the number of rows.
 
         Raises
         ------
         VerificationError
             If a prediction differs in any bit.
         ExportError
-            If what would run it is not installed.
+            If no engine for it is available.
 
         """
         target = find_target(Path(path), format)
@@ -163,10 +163,9 @@ class ExportableModel:
         Parameters
         ----------
         integers : bool, default=False
-            Whether all of it is in whole numbers, for machines without floating point: inputs are scaled as the file
-            says.
+            Use whole numbers only, for machines without floating point; the file states the scale of each input.
         name : str, optional
-            What every name in the file begins with; the target's name if it is not given.
+            Prefix of every name in the file; by default the target's name.
 
         Returns
         -------
@@ -183,9 +182,9 @@ class ExportableModel:
         dialect : str, default="duckdb"
             "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "spark", "databricks", "tsql" or "athena".
         table : str, default="data"
-            What to select from.
+            A table, or any other source that may follow FROM.
         contributions : bool, default=False
-            Whether there is a column for each rule too: what it adds to the prediction.
+            Add a column for each rule: its contribution to the prediction.
 
         Returns
         -------
@@ -230,7 +229,7 @@ class ExportableModel:
         Parameters
         ----------
         path : path, optional
-            Where to write it, too.
+            A file to write the workbook to.
 
         Returns
         -------
@@ -248,9 +247,9 @@ class ExportableModel:
         Parameters
         ----------
         latency : int, default=0
-            Clock cycles from inputs to their result; with registers between them there is a result each cycle. 0: none.
+            Clock cycles from inputs to their result, with a result each cycle; 0 for a module without registers.
         name : str, optional
-            The module's name; the target's if it is not given.
+            The module's name; by default the target's.
 
         Returns
         -------
@@ -275,7 +274,7 @@ def _data(target: str, form: Form, **options: Any) -> bytes:
 def _verified(
     path: Path, data: bytes, form: Form, target: Target, options: dict[str, Any]
 ) -> tuple[Verification | None, str]:
-    """Return how the file compares with the model, and a sentence; warn where nothing here can run it."""
+    """Return the verification of the file and a sentence on it; warn if no engine can run it here."""
     try:
         with tempfile.TemporaryDirectory(prefix="dln-") as folder:
             trial = Path(folder) / path.name

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-#: Words that mean something to C and C++, JavaScript, Python, Verilog, and to the exported texts themselves.
+#: Words with a meaning in C and C++, JavaScript, Python, Verilog, and in the exported texts themselves.
 _WORDS: Final = """
 alignas alignof asm auto bool break case catch char class const constexpr continue default delete do double else
 enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept nullptr
@@ -39,12 +39,12 @@ value values text known same fired prediction steps scale
 RESERVED: Final = frozenset(_WORDS.split())
 _OURS: Final = re.compile(r"(part|rule|codes|stage)_?\d+", re.IGNORECASE)
 
-#: A name in code is cut here: C99 promises to tell 63 characters apart, and suffixes follow.
+#: Longest name in code: C99 guarantees that 63 characters are significant, and suffixes follow.
 _LONGEST: Final = 40
 
 
 def identifiers(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return names that all our languages take, different from each other also where case does not count.
+    """Return names that are legal in all target languages, and that differ in more than case.
 
     >>> identifiers(["Größe (m²)", "size", "SIZE", "2nd", "class", "🏠", "'; DROP TABLE x"])
     ['Gro_e_m2', 'size', 'SIZE_2', 'c2nd', 'class_', 'c5', 'DROP_TABLE_x']

@@ -23,7 +23,7 @@ def to_onnx(form: Form) -> bytes:
     """Return the model as the bytes of an ONNX file.
 
     One input per column, of shape ``(rows,)``, by the column's name: double, NaN where missing, or string for text.
-    Where a rule asks whether a text is missing, a second input says so: ``"<name> is missing"``, bool.
+    Where a rule tests whether a text is missing, there is a second input ``"<name> is missing"``, bool.
     """
     check_names(form, "ONNX")
     check_categories(form, "ONNX")
@@ -43,12 +43,12 @@ def to_onnx(form: Form) -> bytes:
 
 
 def input_columns(form: Form) -> list[tuple[int, Column]]:
-    """Return the columns that are inputs: those that rules read, or one that at least says how many rows there are."""
+    """Return the columns that are inputs: those that rules read, or if there are none the first, for the row count."""
     return form.columns or [(0, form.circuit.columns[0])]
 
 
 def missing_name(form: Form, j: int) -> str | None:
-    """Return the name of the input that says where a text is missing, if a rule asks."""
+    """Return the name of the input for missing values of a text column, if a rule tests them."""
     column = form.circuit.columns[j]
     if column.categories is None or category_kind(column, "ONNX") != "text" or IsMissing(j) not in form.literals():
         return None

@@ -90,7 +90,7 @@ def to_python(form: Form) -> str:
         f"TARGET = {form.target!a}",
         f"COLUMNS = ({''.join(f'{column.name!a}, ' for _, column in form.columns).rstrip()})",
         f"INTERCEPT = {form.intercept}  # all weights are whole numbers of 1e{-form.decimals}",
-        "RULES = (  # what each says, and its weight",
+        "RULES = (  # text and weight of each",
         *(f"    ({rule.text!a}, {rule.steps})," for rule in form.rules),
         ")",
         *(f"_CODES_{j} = {_codes(column)}" for j, column in form.columns if column.categories is not None),

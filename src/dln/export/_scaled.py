@@ -30,16 +30,16 @@ class Scaled:
 
     @property
     def missing(self) -> int:
-        """What stands for a missing value: every cut-off is larger."""
+        """Value for missing: every cut-off is larger."""
         return -(1 << (self.bits - 1))
 
     @property
     def largest(self) -> int:
-        """The largest value; what is larger, in either direction, is stored as this."""
+        """Largest value; larger numbers, in either direction, are stored as this."""
         return -self.missing - 1
 
     def value(self, number: float) -> int:
-        """Return what is stored for a number: scaled, rounded up, and kept within bounds.
+        """Return a number scaled, rounded up, and kept within bounds.
 
         >>> column = Scaled(1, {30.5: 305}, 32)
         >>> column.value(30.5), column.value(30.51), column.value(math.nan), column.value(-math.inf)

@@ -1,4 +1,4 @@
-"""What Python and JavaScript share: a row's values are read by name into variables, and each rule is an expression."""
+"""Shared by Python and JavaScript: a row's values are read by name into variables, each rule is an expression."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dln.export._text import Language, comment_text, expression_text
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """How a scripting language writes tests and declarations; of two texts, the second is the negation."""
+    """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
 
     conjunction: str
     disjunction: str
@@ -24,12 +24,12 @@ class Syntax:
     above: tuple[str, str]
     """Of the comparison of a number; never "≤", for a missing number is not above."""
     among: tuple[str, str]
-    """Whether a code is one of several."""
+    """A code is one of several."""
     is_nan: tuple[str, str]
     part: tuple[str, str]
     declaration: str
     helper: str
-    """How names of our functions and tables are written."""
+    """Names of the functions and tables in the file."""
     string: Callable[[str], str]
     comment: str
 

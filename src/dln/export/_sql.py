@@ -19,17 +19,17 @@ from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
 from dln.export._names import identifiers
 from dln.export._text import comment_text, exported_by
 
-#: Rules that are added up in one go: SQLite takes expressions of a depth of 1000.
+#: Rules in one sum: SQLite takes expressions up to a depth of 1000.
 _IN_A_SUM: Final = 100
 
-#: Conditions that a statement may repeat where parts cannot be named: a statement of megabytes helps nobody.
+#: Conditions that a statement may have where shared parts cannot be named: about a megabyte of text.
 _MOST_CONDITIONS: Final = 10_000
 
 
 def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
     """Return a SELECT of all columns of the table and ``prediction``; `contributions` adds a column per rule.
 
-    `table` is what may stand behind FROM: a name, ``schema.name``, or a function such as ``read_parquet('*.parquet')``.
+    `table` is what may follow FROM: a name, ``schema.name``, or a function such as ``read_parquet('*.parquet')``.
     """
     check_names(form, "SQL")
     check_categories(form, "SQL")
@@ -52,7 +52,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
 
 
 def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
-    """Return what stands behind FROM: parsed, so that it is one source and nothing else."""
+    """Return the source after FROM: parsed, so that it is one source and nothing else."""
     try:
         parsed = sqlglot.parse_one(f"SELECT * FROM {table}", read=dialect.sqlglot)  # noqa: S608 (parsed, not run)
         source = parsed.args["from_"].this
@@ -60,14 +60,14 @@ def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
     except (sqlglot.errors.SqlglotError, KeyError, AttributeError):
         alone = False
     if not alone:
-        message = f"table must be what may stand behind FROM, such as houses or sales.houses, got {table!r}"
+        message = f"table must be what may follow FROM, such as houses or sales.houses, got {table!r}"
         raise ExportError(message)
     return source
 
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """Columns that are computed together, from the table and the stages before; with words for each."""
+    """Columns that are computed together from the table and the stages before: name, value and comment."""
 
     name: str
     columns: list[tuple[str, Any, str]]
@@ -300,7 +300,7 @@ class _Writer:
         total = sum(_size(rule.expression, sizes) for rule in self.form.rules)
         if total > _MOST_CONDITIONS:
             message = (
-                f"{self.dialect.name} has no place for what rules share, and written out this model has {total} "
+                f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
                 f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
                 "model.prune(max_conditions=...), or export for duckdb or bigquery"
             )

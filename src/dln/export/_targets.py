@@ -41,7 +41,7 @@ class Target:
         return written.encode() if isinstance(written, str) else written
 
     def engine(self, **options: Any) -> Engine:
-        """Return what runs a file that was written with these options; only the dialect of SQL makes a difference."""
+        """Return the engine for a file with these options, of which only the dialect of SQL matters."""
         return self.find_engine(**options) if self.name == "sql" else self.find_engine()
 
 
@@ -70,7 +70,7 @@ TARGETS: Final = {
 
 
 def written_options(path: Path, target: Target) -> dict[str, Any]:
-    """Return the options that a file's heading says it was written with."""
+    """Return the options in a file's heading."""
     if target.name in ("onnx", "excel"):
         return {}
     facts = export_facts(path.read_bytes().decode(errors="replace")) or {}
@@ -97,5 +97,5 @@ def find_target(path: Path, name: str | None = None) -> Target:
         if path.suffix.lower() in target.endings:
             return target
     endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
-    message = f"the ending of {path.name!r} names no format: use one of {endings}, or say format="
+    message = f"the ending of {path.name!r} names no format: use one of {endings}, or set format="
     raise ExportError(message)

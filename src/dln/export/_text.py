@@ -1,4 +1,4 @@
-"""Expressions as text, in any language that has and, or and not-equal; strings and comments that do no harm."""
+"""Expressions as text in any language with and, or and not-equal; safe strings and comments; file headings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a language writes what expressions are made of; a joined text is put in parentheses inside another."""
+    """A language's syntax of expressions; a joined text is put in parentheses inside another."""
 
     check: Callable[[Check], str]
     part: Callable[[Part], str]
@@ -34,7 +34,7 @@ def expression_text(expression: Expression, language: Language) -> str:
 
 
 def _text(expression: Expression, language: Language) -> str:
-    r"""Return the text; a joined one begins with ``\0``, so that whoever takes it in knows to set parentheses."""
+    r"""Return the text; a joined one begins with ``\0``, so that the caller adds parentheses."""
     match expression:
         case bool():
             return language.true if expression else language.false
@@ -59,7 +59,7 @@ def _inner(expression: Expression, language: Language, *, always: bool = False) 
 
 
 def json_string(text: str) -> str:
-    r"""Return a string for Python and JavaScript, in ASCII, that a web page's parser does not stumble over either.
+    r"""Return a string for Python and JavaScript, in ASCII, also safe inside a web page.
 
     >>> print(json_string('</script>"\n'), json_string("é"))
     "\u003c/script>\"\n" "\u00e9"
@@ -68,12 +68,12 @@ def json_string(text: str) -> str:
 
 
 def comment_text(text: str) -> str:
-    """Return text that may stand in a comment of any of our languages, and inside a web page.
+    """Return text that is safe in a comment of any target language, and inside a web page.
 
     >>> comment_text("a */ b /* c </script> <!-- ??/")
     'a * / b / * c < /script> < !-- ? ?/'
     """
-    # A backslash would join lines in C, what cannot be printed might end one, two question marks spell another sign.
+    # A backslash joins lines in C, a character that is not printable may end one, two question marks begin a trigraph.
     text = "".join(char if char.isprintable() else "?" for char in text).replace("\\", "|")
     for ending in ("*/", "/*", "</", "<!", "??"):
         while ending in text:
@@ -82,7 +82,7 @@ def comment_text(text: str) -> str:
 
 
 def exported_by(target: str, **options: Any) -> str:
-    r"""Return the sentence that names the maker and how it was asked; equal models give equal files, so it has no date.
+    r"""Return the sentence on the writer and its options, without a date: equal models give equal files.
 
     >>> exported_by("sql", table="a*/b")
     'Written by dln 0.1.0 as {"format": "sql", "table": "a*\\u002fb"}.'
@@ -96,7 +96,7 @@ def exported_by(target: str, **options: Any) -> str:
 
 
 def export_facts(text: str) -> dict[str, Any] | None:
-    """Return what an exported text says it is, or None if it says nothing.
+    """Return format and options from an exported text's heading, or None if it has none.
 
     >>> export_facts(exported_by("sql", table="a}*/b"))
     {'format': 'sql', 'table': 'a}*/b'}

@@ -16,42 +16,42 @@ from dln.export._text import Language, comment_text, exported_by, expression_tex
 #: Bits of number inputs: the smallest that hold all cut-offs.
 SIZES: Final = (8, 16, 32, 64)
 
-#: More clock cycles than any chip would spend on this.
+#: Largest latency in clock cycles.
 MAX_LATENCY: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input: a column's value, None where no rule asks for it, and the bit that says that it is missing."""
+    """An input: the name of a column's value, None if no rule compares it, and of the bit for a missing value."""
 
     column: Column
     name: str
     value: str | None
     bits: int
     scaled: Scaled | None
-    """Of a number column; a category column has codes, and its first free code stands for any other value."""
+    """Scale of a number column; None for a category column, whose first free code stands for any other value."""
 
     @property
     def missing(self) -> str:
-        """The name of the bit."""
+        """Name of the bit that is 1 where the value is missing."""
         return f"{self.name}_missing"
 
 
 @dataclass(slots=True)
 class _Signal:
-    """Something computed: its width and sign, and the level of logic that it stands at; inputs are at level -1."""
+    """A computed value: its width and sign, and its level of logic; inputs are at level -1."""
 
     declaration: str
     level: int
     text: str = ""
     words: str = ""
     delay: int = 0
-    """Registers behind it."""
+    """Number of registers behind it."""
 
 
 @dataclass(slots=True)
 class _Pipeline:
-    """Signals by name; who reads one at a later stage reads it through registers."""
+    """Signals by name; a later stage reads them through registers."""
 
     cuts: list[int]
     """Registers stand behind these levels, ascending; one level may have several."""
@@ -68,7 +68,7 @@ class _Pipeline:
         return f"{name}_d{delay}" if delay else name
 
     def lines(self) -> list[str]:
-        """Return all that is computed, and the registers."""
+        """Return the lines of all signals and their registers."""
         lines = []
         for name, signal in self.signals.items():
             if signal.words:
@@ -121,10 +121,10 @@ def module_ports(form: Form) -> dict[int, Port]:
     scaled = scaled_columns(form, SIZES)
     ports = {}
     for (j, column), name in zip(form.columns, names, strict=True):
-        asked = any(literal != IsMissing(j) for literal in form.literals() if literal.column == j)
+        compared = any(literal != IsMissing(j) for literal in form.literals() if literal.column == j)
         # One code more than there are categories: the unknown.
         bits = scaled[j].bits if column.categories is None else max(1, len(column.categories).bit_length())
-        ports[j] = Port(column, name, f"{name}_value" if asked else None, bits, scaled.get(j))
+        ports[j] = Port(column, name, f"{name}_value" if compared else None, bits, scaled.get(j))
     return ports
 
 
