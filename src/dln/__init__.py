@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dln._load import Predictor, load, load_predictor
     from dln._rule import RuleRegressor
     from dln.circuit._circuit import Circuit
-    from dln.circuit._cost import operations
+    from dln.circuit._operations import operations
 
 __all__ = [
     "CheckpointError",
@@ -65,7 +65,7 @@ _ROOMS = {
     "load": "_load",
     "load_predictor": "_load",
     "Predictor": "_load",
-    "operations": "circuit._cost",
+    "operations": "circuit._operations",
 }
 
 

@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from circuits import circuits
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.circuit._cost import operations
+from dln.circuit._cost import FLOAT16, circuit_cost, integer_prices
 from dln.circuit._gates import AND, NOT_A, XNOR, A
-from dln.circuit._operations import FLOAT16, circuit_cost, integer_prices
+from dln.circuit._operations import operations
 
 PAPER = Path(__file__).parents[3] / "shared" / "paper" / "ops.csv"
 

@@ -1,4 +1,4 @@
-"""What the nodes of a circuit rest on."""
+"""The nodes and columns that a node of a circuit depends on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dln.circuit._circuit import Circuit
 from dln.circuit._gates import GATES
 
 
-@cache  # asked for every gate, whenever a circuit is measured or prepared for prediction
+@cache  # called for every gate whenever a circuit is measured or prepared for prediction
 def reads(kind: int) -> tuple[bool, bool]:
     """Return whether a gate depends on its first and on its second input.
 
@@ -21,7 +21,7 @@ def reads(kind: int) -> tuple[bool, bool]:
 
 
 def cone(circuit: Circuit, nodes: Iterable[int]) -> list[int]:
-    """Return the nodes that these need, and these, inputs before what reads them; what a gate ignores is not needed.
+    """Return the given nodes and all that they depend on, inputs first; a gate does not depend on an input it ignores.
 
     >>> from dln.circuit._circuit import Above, Column, Gate
     >>> circuit = Circuit((Column("x"),), (Above(0, 1.0), Above(0, 2.0)), (Gate(3, 0, 1), Gate(2, 2, 1)), (), 0.0, 0)

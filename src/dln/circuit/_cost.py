@@ -1,225 +1,171 @@
-"""What one prediction of a model costs in basic logic operations: circuits, and the models they are compared with.
+"""Prices in basic logic operations (OPs), and the cost of a circuit.
 
-The counting rules are the paper's where its table tells them, and named here where it does not. Models are known by
-the names of their classes, so none of their libraries is imported.
+An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and wires are free. Arithmetic on
+numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its table.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Literal
 
-import numpy as np
+from dln.circuit._circuit import Above, Circuit, IsIn
+from dln.circuit._cone import cone
+from dln.circuit._gates import GATES
 
-from dln.circuit._circuit import Circuit
-from dln.circuit._operations import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, circuit_cost
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A kind of operation, how often it is done, and its price."""
-
-    name: str
-    count: int
-    price: int
+GATE: Final = 1
+XOR_GATE: Final = 3
+#: A test of one category bit, or of the bit that says "missing".
+CATEGORY_BIT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCost:
-    """What one prediction of a model costs in basic logic operations, by part."""
+class Prices:
+    """The price of one step of arithmetic, in basic logic operations."""
 
-    model: str
-    parts: tuple[Part, ...]
+    equality: int
+    comparison: int
+    addition: int
+    multiplication: int
+    division: int
+    logarithm: int
+
+
+def integer_prices(bits: int) -> Prices:
+    """Return the prices for whole numbers of so many bits.
+
+    >>> integer_prices(16).multiplication, integer_prices(16).division
+    (2361, 5491)
+    """
+    equality = 4 * bits - 1
+    comparison = equality + bits * (bits - 1) // 2
+    addition = 9 * bits - 4
+    multiplication = 10 * bits**2 - 13 * bits + 9
+    division = (bits + 1) * (comparison + addition)
+    return Prices(equality, comparison, addition, multiplication, division, bits**2 * (addition + multiplication))
+
+
+def float_prices(exponent: int, mantissa: int) -> Prices:
+    """Return the prices for floating-point numbers of one sign bit and so many exponent and mantissa bits.
+
+    >>> float_prices(5, 10)
+    Prices(equality=63, comparison=183, addition=124, multiplication=1120, division=2360, logarithm=141980)
+    """
+    whole, e, m = integer_prices(1 + exponent + mantissa), integer_prices(exponent), integer_prices(mantissa + 1)
+    return Prices(
+        equality=whole.equality,
+        comparison=whole.comparison,
+        addition=e.comparison + m.addition,
+        multiplication=3 + e.addition + m.multiplication,
+        division=3 + e.addition + m.division,
+        logarithm=e.multiplication + m.logarithm + m.addition,
+    )
+
+
+FLOAT16: Final = float_prices(5, 10)
+COMPARISON: Final = FLOAT16.comparison
+MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
+#: A rule is 0 or 1, so its weight can be masked instead of multiplied: 16 ANDs, then an addition.
+SELECT_ADD: Final = 16 * GATE + FLOAT16.addition
+
+Reading = Literal["multiply", "select"]
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitCost:
+    """The cost of a circuit in basic logic operations, by part.
+
+    `reading` is the price of a rule: ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations),
+    ``"select"`` passes the weight or 0 and adds (140 operations).
+    """
+
+    n_thresholds: int
+    n_category_bits: int
+    n_missing_tests: int
+    n_gates: int
+    n_xor_gates: int
+    n_rules: int
+    category_gates: int
+    reading: Reading = "multiply"
+
+    @property
+    def thresholds(self) -> int:
+        """Operations of the comparisons ``x > c`` in use, on 16-bit numbers."""
+        return self.n_thresholds * COMPARISON
+
+    @property
+    def categories(self) -> int:
+        """Operations of the tests for a category or for a missing value."""
+        return (self.n_category_bits + self.n_missing_tests) * CATEGORY_BIT + self.category_gates * GATE
+
+    @property
+    def gates(self) -> int:
+        """Operations of the gates in use."""
+        return (self.n_gates - self.n_xor_gates) * GATE + self.n_xor_gates * XOR_GATE
+
+    @property
+    def rules(self) -> int:
+        """Operations of the weighted sum, in float16."""
+        return self.n_rules * (MULTIPLY_ADD if self.reading == "multiply" else SELECT_ADD)
 
     @property
     def total(self) -> int:
         """All operations of one prediction."""
-        return sum(part.count * part.price for part in self.parts)
+        return self.thresholds + self.categories + self.gates + self.rules
+
+    def read(self, reading: Reading) -> CircuitCost:
+        """Return the same cost under the other reading."""
+        counts = (self.n_thresholds, self.n_category_bits, self.n_missing_tests, self.n_gates, self.n_xor_gates)
+        return CircuitCost(*counts, self.n_rules, self.category_gates, reading)
 
     def __int__(self) -> int:
         return self.total
 
     def __str__(self) -> str:
-        rows = [(part.name, str(part.count * part.price), f"{part.count} × {part.price}") for part in self.parts]
-        rows.append(("total", str(self.total), f"logic operations, {self.model}"))
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+        how = "multiply and add" if self.reading == "multiply" else "select and add"
+        n_tests = self.n_category_bits + self.n_missing_tests
+        rows = (
+            ("thresholds", f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)", self.thresholds),
+            ("categories", f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)", self.categories),
+            (
+                "gates",
+                f"{self.n_gates - self.n_xor_gates} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)",
+                self.gates,
+            ),
+            ("rules", f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)", self.rules),
+            ("total", f"logic operations, reading {self.reading!r}", self.total),
+        )
+        widths = [max(len(str(row[i])) for row in rows) for i in range(3)]
+        return "\n".join(f"{a:<{widths[0]}}  {c:>{widths[2]}}  {b}" for a, b, c in rows)
 
 
-def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | ModelCost:
-    """Return what one prediction costs: of a circuit, a fitted `RuleRegressor`, or a fitted model of another library.
+def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
+    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once.
 
-    Known are scikit-learn's linear models, nearest neighbours, trees, forests, boosting, SVR and MLPRegressor, a
-    torch module of linear layers, LightGBM and EBM; a Pipeline counts as its last step, a search as its best model.
-
-    Parameters
-    ----------
-    model : Circuit or fitted model
-        What predicts.
-    reading : {"multiply", "select"}, default="multiply"
-        How the weights of a circuit's rules are counted, as for `RuleRegressor.cost`.
-
-    Returns
-    -------
-    CircuitCost or ModelCost
-        ``int`` of it is the number of operations, ``print`` shows the parts.
-
-    Raises
-    ------
-    TypeError
-        If the model is of a kind that is not known.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> cost = operations(LinearRegression().fit([[0.0, 1.0], [1.0, 3.0], [2.0, 2.0]], [1.0, 2.0, 4.0]))
-    >>> print(cost)
-    multiply-add  2488  2 × 1244
-    total         2488  logic operations, LinearRegression
-
+    >>> from dln.circuit._circuit import Column, Gate, Rule
+    >>> columns, literals = (Column("x"), Column("c", ("a", "b"))), (Above(0, 1.0), IsIn(1, (0,)), Above(0, 2.0))
+    >>> circuit = Circuit(columns, literals, (Gate(1, 0, 1),), (Rule(3, 2.0),), 0.0, 0)
+    >>> circuit_cost(circuit).total == 183 + 3 + 1 + 1244
+    True
+    >>> print(circuit_cost(circuit, "select"))
+    thresholds  183  1 × 183 (compare, 16 bit)
+    categories    3  1 × 3 + 0 (test, or)
+    gates         1  1 × 1 + 0 × 3 (xor)
+    rules       140  1 × 140 (select and add, float16)
+    total       327  logic operations, reading 'select'
     """
-    if isinstance(model, Circuit):
-        return circuit_cost(model, reading)
-    for inner in ("circuit_", "best_estimator_", "regressor_", "module_"):
-        if hasattr(model, inner):
-            return operations(getattr(model, inner), reading)
-    if hasattr(model, "steps"):
-        return operations(model.steps[-1][1], reading)
-    for kind in type(model).__mro__:
-        count = _KNOWN.get((kind.__module__.partition(".")[0], kind.__name__))
-        if count is not None:
-            return ModelCost(type(model).__name__, tuple(count(model)))
-    message = f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}"
-    raise TypeError(message)
-
-
-def _linear(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", int(np.count_nonzero(model.coef_)), MULTIPLY_ADD)
-
-
-def _neighbours(model: Any) -> Iterable[Part]:
-    # Distance to every stored row, then the k nearest by k passes; roots and the mean of k are left out, as in the
-    # paper.
-    n, d = int(model.n_samples_fit_), int(model.n_features_in_)
-    yield Part("subtract", n * d, FLOAT16.addition)
-    if model.metric == "manhattan" or (model.metric == "minkowski" and model.p == 1):
-        yield Part("add", n * (d - 1), FLOAT16.addition)
-    else:
-        yield Part("multiply", n * d, FLOAT16.multiplication)
-        yield Part("add", n * (d - 1), FLOAT16.addition)
-    yield Part("compare", n * int(model.n_neighbors), FLOAT16.comparison)
-
-
-def _tree(model: Any) -> Iterable[Part]:
-    yield Part("compare", int(model.get_depth()), FLOAT16.comparison)
-
-
-def _forest(model: Any) -> Iterable[Part]:
-    trees = model.estimators_
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
-    yield Part("divide", 1, FLOAT16.division)
-
-
-def _adaboost(model: Any) -> Iterable[Part]:
-    # The paper's count is not recoverable. Ours: every tree, then the weighted median that the model predicts: sort
-    # the T predictions, add up their weights, search for the half.
-    trees = model.estimators_
-    halvings = math.ceil(math.log2(max(len(trees), 2)))
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("compare (sort)", len(trees) * halvings, FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
-    yield Part("compare (median)", halvings, FLOAT16.comparison)
-
-
-def _gradient_boosting(model: Any) -> Iterable[Part]:
-    trees = list(np.ravel(model.estimators_))
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
-
-
-def _histogram_boosting(model: Any) -> Iterable[Part]:
-    trees = [tree for stage in model._predictors for tree in stage]  # noqa: SLF001 (the trees have no public name)
-    yield Part("compare", sum(int(tree.get_max_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
-
-
-def _support_vectors(model: Any) -> Iterable[Part]:
-    # Exponentials cost as much as logarithms.
-    n, d = model.support_vectors_.shape
-    if model.kernel == "rbf":
-        yield Part("distance (subtract, multiply, add)", n * d, FLOAT16.addition + MULTIPLY_ADD)
-        yield Part("scale", n, FLOAT16.multiplication)
-        yield Part("exponential", n, FLOAT16.logarithm)
-    elif model.kernel in {"linear", "poly", "sigmoid"}:
-        yield Part("inner product", n * d, MULTIPLY_ADD)
-        if model.kernel != "linear":
-            yield Part("scale and shift", n, MULTIPLY_ADD)
-        if model.kernel == "poly":
-            yield Part("power", n * (int(model.degree) - 1), FLOAT16.multiplication)
-        if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
-            yield Part("tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division)
-    else:
-        message = f"operations() cannot count an SVR with the kernel {model.kernel!r}"
-        raise TypeError(message)
-    yield Part("multiply-add", n, MULTIPLY_ADD)
-
-
-def _perceptron(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", sum(int(layer.size) for layer in model.coefs_), MULTIPLY_ADD)
-
-
-def _torch(model: Any) -> Iterable[Part]:
-    layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear"]
-    if not layers:
-        message = "operations() counts a torch module by its Linear layers, but this one has none"
-        raise TypeError(message)
-    yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), MULTIPLY_ADD)
-
-
-def _lightgbm(model: Any) -> Iterable[Part]:
-    booster = getattr(model, "booster_", model)
-    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
-    yield Part("compare", sum(_depth(tree) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
-
-
-def _depth(tree: dict[str, Any]) -> int:
-    deepest, stack = 0, [(tree, 0)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        stack += [(node[side], depth + 1) for side in ("left_child", "right_child") if side in node]
-    return deepest
-
-
-def _ebm(model: Any) -> Iterable[Part]:
-    # A column's bin is found by halving, once per resolution; its score is looked up, which is free, and added.
-    needed = {
-        (feature, min(len(term), len(model.bins_[feature])) - 1) for term in model.term_features_ for feature in term
-    }
-    levels = [model.bins_[feature][level] for feature, level in sorted(needed)]
-    cuts = [len(level) for level in levels if not isinstance(level, dict)]
-    yield Part("compare", sum(math.ceil(math.log2(n + 1)) for n in cuts), FLOAT16.comparison)
-    yield Part("category test", sum(len(level) for level in levels if isinstance(level, dict)), CATEGORY_BIT)
-    yield Part("add", len(model.term_features_), FLOAT16.addition)
-
-
-_KNOWN: Final[dict[tuple[str, str], Callable[[Any], Iterable[Part]]]] = {
-    ("sklearn", "LinearRegression"): _linear,
-    ("sklearn", "LinearModel"): _linear,
-    ("sklearn", "KNeighborsRegressor"): _neighbours,
-    ("sklearn", "BaseDecisionTree"): _tree,
-    ("sklearn", "BaseForest"): _forest,
-    ("sklearn", "AdaBoostRegressor"): _adaboost,
-    ("sklearn", "BaseGradientBoosting"): _gradient_boosting,
-    ("sklearn", "BaseHistGradientBoosting"): _histogram_boosting,
-    ("sklearn", "BaseLibSVM"): _support_vectors,
-    ("sklearn", "BaseMultilayerPerceptron"): _perceptron,
-    ("torch", "Module"): _torch,
-    ("lightgbm", "LGBMModel"): _lightgbm,
-    ("lightgbm", "Booster"): _lightgbm,
-    ("interpret", "EBMModel"): _ebm,
-}
+    n_literals = len(circuit.literals)
+    used = cone(circuit, (rule.node for rule in circuit.rules))
+    tests = {circuit.literals[node] for node in used if node < n_literals}
+    prices = [GATES[circuit.gates[node - n_literals].kind].cost for node in used if node >= n_literals]
+    sets = [test for test in tests if isinstance(test, IsIn)]
+    return CircuitCost(
+        n_thresholds=sum(isinstance(test, Above) for test in tests),
+        n_category_bits=len({(test.column, code) for test in sets for code in test.codes}),
+        n_missing_tests=len(tests) - len(sets) - sum(isinstance(test, Above) for test in tests),
+        n_gates=sum(price > 0 for price in prices),
+        n_xor_gates=sum(price == XOR_GATE for price in prices),
+        n_rules=len(circuit.rules),
+        category_gates=sum(len(test.codes) - 1 for test in sets),
+        reading=reading,
+    )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit._circuit import Circuit, Values
-from dln.circuit._operations import CircuitCost, Reading, circuit_cost
+from dln.circuit._cost import CircuitCost, Reading, circuit_cost
 from dln.data._reader import read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw

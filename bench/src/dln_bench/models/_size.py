@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from dln import operations
 from dln._regressor import CircuitRegressor
-from dln.circuit._operations import FLOAT16, GATE
+from dln.circuit._cost import FLOAT16, GATE
 
 
 def conditions(model: Any) -> int | None:

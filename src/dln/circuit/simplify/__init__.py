@@ -6,13 +6,14 @@ import logging
 
 from dln._errors import CircuitError
 from dln.circuit._circuit import Circuit
+from dln.circuit._cone import cone
+from dln.circuit._cost import circuit_cost
 from dln.circuit._gates import GATES
-from dln.circuit._operations import circuit_cost
+from dln.circuit._graph import FALSE_EDGE, Graph
 from dln.circuit._words import node_sizes
 from dln.circuit.simplify._emit import in_order
 from dln.circuit.simplify._proof import is_provable, same_meaning
-from dln.circuit.simplify._rewritable import RewritableGraph
-from dln.circuit.simplify._rewrite import rewrite
+from dln.circuit.simplify._restrict import restricted
 
 __all__ = ["simplify"]
 
@@ -22,7 +23,7 @@ _log = logging.getLogger("dln")
 def simplify(circuit: Circuit) -> Circuit:
     """Return a circuit with the same predictions on every input that costs no more and reads no longer.
 
-    A rule that tells too many cases apart for a proof keeps its gates; the others are simplified around it.
+    A rule with too many cases for a proof keeps its gates; the others are simplified around it.
 
     >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
     >>> literals, gates = (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(14, 1, 1))
@@ -31,7 +32,7 @@ def simplify(circuit: Circuit) -> Circuit:
       + 3.5 · [x > 3]
     """
     best, measure = circuit, _measure(circuit)
-    # A pass that does not make the circuit smaller is thrown away, so what comes out is what would come out again.
+    # A pass that does not make the circuit smaller is discarded, so simplifying twice is the same as simplifying once.
     while True:
         candidate = _one_pass(best)
         measured = _measure(candidate)
@@ -43,13 +44,21 @@ def simplify(circuit: Circuit) -> Circuit:
 def _one_pass(circuit: Circuit) -> Circuit:
     nodes = [rule.node for rule in circuit.rules]
     provable = {node for node in nodes if is_provable(circuit, node)}
-    graph = RewritableGraph()
-    with graph.without_laws():
-        kept = graph.add(circuit, [node for node in nodes if node not in provable])
-    edges = rewrite(graph, graph.add(circuit, nodes), set(graph.cone(edge >> 1 for edge in kept)))
-    ordered, edges = in_order(graph, edges)
-    pairs = [(node, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable]
-    proved = [same_meaning(circuit, node, ordered, edge) for node, edge in pairs]
+    kept = set(cone(circuit, [node for node in nodes if node not in provable]))
+    graph, n_literals = Graph(), len(circuit.literals)
+    edge_of: dict[int, int] = {}
+    for node in cone(circuit, nodes):
+        if node < n_literals:
+            edge_of[node] = graph.literal(circuit.literals[node])
+        else:
+            gate = circuit.gates[node - n_literals]
+            # An input that the gate ignores may not be there.
+            edge = graph.gate(gate.kind, edge_of.get(gate.a, FALSE_EDGE), edge_of.get(gate.b, FALSE_EDGE))
+            edge_of[node] = edge if node in kept else restricted(graph, edge)
+    ordered, edges = in_order(graph, [edge_of[node] for node in nodes])
+    proved = [
+        same_meaning(circuit, node, ordered, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable
+    ]
     if not all(proved):
         n_failed = len(proved) - sum(proved)
         _log.warning("simplify: no proof for %d of %d rules, the circuit stays as it was", n_failed, len(nodes))
@@ -64,7 +73,8 @@ def _one_pass(circuit: Circuit) -> Circuit:
 
 def _measure(circuit: Circuit) -> tuple[int, ...]:
     """Return what simplification makes smaller, the most important first."""
-    cost = circuit_cost(circuit)
+    # There are never more rules than before, so what costs no more with weights selected costs no more multiplied.
+    cost = circuit_cost(circuit, "select")
     sizes = node_sizes(circuit)
     kinds = [GATES[gate.kind] for gate in circuit.gates]
     negations = sum(kind.truth[0] + (kind.cost == 1) * (kind.form.not_a + kind.form.not_b) for kind in kinds)

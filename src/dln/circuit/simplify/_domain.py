@@ -1,8 +1,8 @@
-"""What literals can tell apart: every column falls into a few *blocks* of values.
+"""Truth tables over columns: the literals on a column divide its values into a few *blocks*.
 
 The cut-offs 2 and 3 of one column make three blocks (up to 2, up to 3, above), not four combinations of two bits; its
-missing values are a fourth block where a literal asks for them, and count as "not above" where none does. A truth
-table over blocks has no impossible rows, so nothing has to be said about them.
+missing values are a fourth block if a literal tests for them, and count as "not above" otherwise. A truth table over
+blocks has no impossible rows.
 
 A table is an array with one axis per column; on the way there it is a Python int, one bit per combination of blocks,
 the last axis fastest.
@@ -53,22 +53,10 @@ class CategoryAxis:
         return len(self.groups) + 1 + self.missing
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeAxis:
-    """Any other bit, an inner edge of the graph: 0 or 1."""
-
-    edge: int
-
-    @property
-    def size(self) -> int:
-        """Return the number of blocks."""
-        return 2
+Axis: TypeAlias = NumberAxis | CategoryAxis
 
 
-Axis: TypeAlias = NumberAxis | CategoryAxis | EdgeAxis
-
-
-def axes_of(literals: Iterable[Literal]) -> list[NumberAxis | CategoryAxis]:
+def axes_of(literals: Iterable[Literal]) -> list[Axis]:
     """Return one axis per column that the literals read, in order.
 
     >>> axes_of([Above(0, 3.0), IsIn(1, (2,)), Above(0, 2.0)])
@@ -80,7 +68,7 @@ def axes_of(literals: Iterable[Literal]) -> list[NumberAxis | CategoryAxis]:
     return [_axis(column, by_column[column]) for column in sorted(by_column)]
 
 
-def _axis(column: int, literals: list[Literal]) -> NumberAxis | CategoryAxis:
+def _axis(column: int, literals: list[Literal]) -> Axis:
     missing = any(isinstance(literal, IsMissing) for literal in literals)
     sets = [set(literal.codes) for literal in literals if isinstance(literal, IsIn)]
     if not sets:
@@ -108,7 +96,7 @@ def blocks_where(axis: Axis, literal: Literal) -> int:
     return sum(1 << block for block, codes in enumerate(axis.groups) if codes[0] in literal.codes)
 
 
-def truth_table(graph: Graph, edge: int, axes: Sequence[NumberAxis | CategoryAxis]) -> Table:
+def truth_table(graph: Graph, edge: int, axes: Sequence[Axis]) -> Table:
     """Return where an edge holds, for every combination of blocks of the columns that it reads."""
     sizes = [axis.size for axis in axes]
     n_rows = math.prod(sizes)
@@ -155,7 +143,8 @@ def column_table(sizes: Sequence[int], index: int, blocks: int) -> int:
 @lru_cache(maxsize=4096)
 def _repeat(period: int, times: int) -> int:
     """Return the number whose product with a pattern of `period` bits repeats it."""
-    result = 0
-    for i in range(times):
-        result |= 1 << (i * period)
-    return result
+    result, n = 1, 1
+    while n < times:
+        result |= result << (n * period)
+        n *= 2
+    return result & ((1 << (times * period)) - 1)

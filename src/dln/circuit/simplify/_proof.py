@@ -1,7 +1,7 @@
 """Proof that a node of a circuit and an edge of a graph mean the same, on every input there is.
 
-The proof shares nothing with the code that simplifies: it asks `literal_values`, which defines what a literal means,
-about one value out of every range that the literals can tell apart, and follows the gates from there.
+The proof is independent of the code that simplifies: it evaluates `literal_values`, which defines what a literal means,
+for one value of every range that the literals distinguish, and follows the gates from there.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dln.circuit._gates import GATES
 from dln.circuit._graph import AND, Graph
 from dln.circuit.simplify._domain import column_table
 
-#: Literals up to which a rule is always proved, all their combinations looked at; one of more may have as few, for the
-#: cut-offs of a column make one more range than there are, not all combinations.
+#: A rule of at most so many literals is always proved. One of more literals may have as few combinations, since k
+#: cut-offs of a column make k + 1 ranges, not 2**k combinations.
 MAX_LITERALS: Final = 20
 
 
 def is_provable(circuit: Circuit, node: int) -> bool:
-    """Return whether what a node tells apart is few enough combinations for a proof."""
+    """Return whether a node's inputs have few enough combinations for a proof."""
     tests = [circuit.literals[i] for i in cone(circuit, [node]) if i < len(circuit.literals)]
     if len(tests) <= MAX_LITERALS:
         return True
@@ -32,7 +32,7 @@ def is_provable(circuit: Circuit, node: int) -> bool:
 
 
 def same_meaning(circuit: Circuit, node: int, graph: Graph, edge: int) -> bool:
-    """Return whether a node of a circuit equals an edge of a graph, compared for all inputs.
+    """Return whether a node of a circuit equals an edge of a graph on all inputs.
 
     >>> from dln.circuit._circuit import Column, Gate
     >>> x = Circuit((Column("x"),), (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(7, 0, 1)), (), 0.0, 0)
@@ -84,7 +84,7 @@ def _one_of_each(circuit: Circuit, tests: Iterable[Literal]) -> dict[int, Values
             values: Values = np.array([MISSING, UNKNOWN, *range(len(categories))])
         else:
             values = np.array([np.nan, *sorted({test.cutoff for test in mine if isinstance(test, Above)}), np.inf])
-        # Values that no literal tells apart need one representative.
+        # Values with the same answers need one representative.
         answers = np.array([literal_values(test, values) for test in mine])
         _, first = np.unique(answers, axis=1, return_index=True)
         cases[column] = values[np.sort(first)]
