@@ -95,9 +95,15 @@ def _distinct(raw: Raw, name: str, first_row: int = 0) -> tuple[Codes, list[Cate
 
 def _distinct_objects(objects: Iterable[Any]) -> tuple[Codes, list[Category]]:
     code_of: dict[tuple[int, Category], int] = {}
-    codes = [
-        MISSING if value is None else code_of.setdefault(_key(value), len(code_of)) for value in map(_plain, objects)
-    ]
+    seen: dict[tuple[type, Any], int] = {}  # many rows hold the same few objects
+    codes = []
+    for value in objects:
+        code = seen.get((type(value), value))
+        if code is None:
+            plain = _plain(value)
+            code = MISSING if plain is None else code_of.setdefault(_key(plain), len(code_of))
+            seen[type(value), value] = code
+        codes.append(code)
     return np.array(codes, dtype=np.int32), [value for _, value in code_of]
 
 

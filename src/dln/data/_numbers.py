@@ -66,7 +66,10 @@ def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Value
     if other := held_by(array, name, first_row) - {"numbers", "Booleans"}:
         raise _not_numbers(name, " and ".join(sorted(other)))
     try:
-        return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
+        try:
+            return array.astype(np.float64)
+        except TypeError:  # pandas.NA; None becomes NaN by itself
+            return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
     except OverflowError:
         message = f"column {name!r} must hold numbers that fit in float64, but one is too large: scale the column"
         raise ValueError(message) from None
