@@ -1,45 +1,37 @@
-"""The canonical table → what the network sees: numbers in [0, 1], and bits.
+"""The canonical table → the network's inputs: numbers in [0, 1], and bits.
 
 A number column is clipped at outer percentiles and scaled to [0, 1]; a missing number is -1, below everything, so that
-every ``x > c`` is 0. Categories and missing values become literals of the circuit, 0 or 1, as they are. Columns that
-are constant tell nothing and are left out.
+every ``x > c`` is 0. Categories and missing values become literals of the circuit, 0 or 1. Constant columns are left
+out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dln._compile import compiled
 from dln.circuit._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
 from dln.data._rows import weighted_quantile
 from dln.data._table import read_together
 
-#: The shares of a column's weight below and above which numbers are told apart no more: 0 and 1 are these.
+#: The shares of a column's weight that become 0 and 1: numbers beyond them are clipped.
 CLIP_QUANTILES: Final = (0.005, 0.995)
 
-#: What a missing number is encoded as: below every cut-off in [0, 1].
+#: The code of a missing number: below every cut-off in [0, 1].
 ENCODED_MISSING: Final = np.float32(-1.0)
 
-#: Of two categories, one bit tells both.
+#: Of two categories, one bit is enough.
 TWO: Final = 2
 
 #: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
 #: cache, if they are few enough to stay there.
 CHUNK: Final = 8192
 
-#: Rows of which fewer than one in so many are asked for are sorted; otherwise they are counted.
-SPARSE: Final = 8
-
-#: Columns that an encoder is learned from at once: copied together, an array that is stored row by row is read seldom.
-COLUMNS_AT_ONCE: Final = 8
-
-T = TypeVar("T")
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -71,57 +63,29 @@ class Encoder:
     bits: tuple[Literal, ...]
 
     def encode(self, table_values: Sequence[Values], rows: Rows | None = None) -> Encoded:
-        """Return the inputs for a table given column by column, for all its rows or those named."""
+        """Return the inputs for a table given column by column, for all its rows or those named.
+
+        Some rows are encoded at a time, in all columns that are in memory: what they read and write stays in the cache.
+        """
         rows = np.arange(len(table_values[0])) if rows is None else rows
         numbers = np.empty((len(rows), len(self.scaled)), dtype=np.float32)
         bits = np.empty((len(rows), len(self.bits)), dtype=np.float32)
-        order = _in_table_order(rows)
-        for items, inputs, encode in ((self.scaled, numbers, _scale_rows), (self.bits, bits, _literal_rows)):
-            of_column: dict[int, list[Any]] = {}  # the bits of one column stand together, as do the columns
-            for item in items:
-                of_column.setdefault(item.column, []).append(item)
-            first = 0
-            for group in read_together(table_values, of_column):
-                columns = [(read_only(values), of_column[j]) for j, values in group]
-                last = first + sum(len(some) for _, some in columns)
-                _fill(inputs[:, first:last], columns, rows, order, encode)
-                first = last
-                del group, columns  # before the next are read
+        scaled_of: dict[int, list[int]] = {}
+        bits_of: dict[int, list[int]] = {}
+        for of_column, inputs in ((scaled_of, self.scaled), (bits_of, self.bits)):
+            for k, source in enumerate(inputs):
+                of_column.setdefault(source.column, []).append(k)
+        for group in read_together(table_values, sorted(scaled_of.keys() | bits_of.keys())):
+            for start in range(0, len(rows), CHUNK):
+                chunk = slice(start, start + CHUNK)
+                for j, values in group:
+                    taken = values[rows[chunk]]
+                    for k in scaled_of.get(j, ()):
+                        numbers[chunk, k] = scale(self.scaled[k], taken)
+                    for k in bits_of.get(j, ()):
+                        bits[chunk, k] = literal_values(self.bits[k], taken)
+            del group, values  # before the next are read
         return Encoded(numbers, bits)
-
-
-def _in_table_order(rows: Rows) -> Rows:
-    """Return the indices into `rows` that sort them."""
-    n_rows = int(rows.max()) + 1 if len(rows) else 0
-    if n_rows > SPARSE * len(rows):
-        return np.argsort(rows)
-    index_of = np.full(n_rows, -1, dtype=np.intp)
-    index_of[rows] = np.arange(len(rows))
-    return index_of if n_rows == len(rows) else index_of[index_of >= 0]
-
-
-def _fill(
-    inputs: Floats32,
-    columns: Sequence[tuple[Values, Sequence[T]]],
-    rows: Rows,
-    order: Rows,
-    encode: Callable[[Sequence[T], Values, Rows, Floats32], None],
-) -> None:
-    """Write the inputs of some columns, for some rows at a time.
-
-    The table is read from its first row to its last, whatever the order of the rows that were named: it may be larger
-    than the caches, or lie on a disk. A row's inputs stand together and are written together.
-    """
-    buffer = np.empty((min(CHUNK, len(rows)), inputs.shape[1]), dtype=np.float32)
-    for start in range(0, len(rows), CHUNK):
-        chunk = order[start : start + CHUNK]
-        table_rows, encoded = rows[chunk], buffer[: len(chunk)]
-        first = 0
-        for values, items in columns:
-            last = first + len(items)
-            encode(items, values, table_rows, encoded[:, first:last])
-            first = last
-        inputs[chunk] = encoded
 
 
 def scale(scaled: ScaledColumn, values: Values) -> Floats32:
@@ -139,41 +103,6 @@ def scale(scaled: ScaledColumn, values: Values) -> Floats32:
     encoded = share.astype(np.float32)
     encoded[np.isnan(encoded)] = ENCODED_MISSING
     return encoded
-
-
-def _scale_rows(items: Sequence[ScaledColumn], values: Values, rows: Rows, out: Floats32) -> None:
-    """Write what `scale` returns for the named rows of a column."""
-    (scaled,) = items
-    if math.isfinite(scaled.high - scaled.low):
-        _gather_scaled(values, rows, scaled.low, scaled.high, out[:, 0])
-    else:
-        out[:, 0] = scale(scaled, values[rows])
-
-
-def _literal_rows(items: Sequence[Literal], values: Values, rows: Rows, out: Floats32) -> None:
-    """Write 1 where a literal of a column holds for the named rows, 0 elsewhere."""
-    taken = values[rows]
-    for k, literal in enumerate(items):
-        out[:, k] = literal_values(literal, taken)
-
-
-@compiled(nogil=True)
-def _gather_scaled(values: Values, rows: Rows, low: float, high: float, out: Floats32) -> None:
-    """Gather and scale in one pass: the machine then waits for many rows of a large table at the same time."""
-    width = high - low
-    for i in range(len(rows)):
-        value = np.float64(values[np.uintp(rows[i])])
-        if math.isnan(value):
-            out[i] = ENCODED_MISSING
-        else:
-            out[i] = np.float32((min(max(value, low), high) - low) / width + 0.0)
-
-
-def read_only(values: Values) -> Values:
-    """Return a plain view that cannot be written to: kernels are compiled once for arrays of either kind."""
-    view = np.asarray(values).view()
-    view.flags.writeable = False
-    return view
 
 
 def learn_encoder(
@@ -205,36 +134,19 @@ def learn_encoder(
         rows = None  # all rows, each once: their order does not matter, and columns are read faster as they stand
     scaled: list[ScaledColumn] = []
     bits: list[Literal] = []
-    for group in read_together(values, most=COLUMNS_AT_ONCE):
-        all_taken = _take([column for _, column in group], rows)
-        for (j, _), taken in zip(group, all_taken, strict=True):
-            categories = columns[j].categories
-            if categories is None:
-                missing = np.isnan(taken)
-                if (limits := _limits(taken, weight)) is not None:
-                    scaled.append(ScaledColumn(j, *limits))
-            else:
-                missing = taken == MISSING
-                groups = _groups(taken, weight, len(categories), max_categories, min_frequency, shared_bits)
-                bits.extend(IsIn(j, codes) for codes in groups)
-            if missing.any() and not missing.all():
-                bits.append(IsMissing(j))
-        del group, all_taken, taken  # before the next are read
+    for j, column in enumerate(columns):
+        taken = values[j] if rows is None else values[j][rows]
+        if column.categories is None:
+            missing = np.isnan(taken)
+            if (limits := _limits(taken, weight)) is not None:
+                scaled.append(ScaledColumn(j, *limits))
+        else:
+            missing = taken == MISSING
+            groups = _groups(taken, weight, len(column.categories), max_categories, min_frequency, shared_bits)
+            bits.extend(IsIn(j, codes) for codes in groups)
+        if missing.any() and not missing.all():
+            bits.append(IsMissing(j))
     return Encoder(tuple(columns), tuple(scaled), tuple(bits))
-
-
-def _take(columns: Sequence[Values], rows: Rows | None) -> list[Values]:
-    """Return columns' values one after the other: of an array that is stored row by row, they are far apart."""
-    if rows is None and all(column.flags.c_contiguous for column in columns):
-        return list(columns)
-    n_rows = len(columns[0]) if rows is None else len(rows)
-    taken = [np.empty(n_rows, dtype=column.dtype) for column in columns]
-    for start in range(0, n_rows, CHUNK):
-        part = slice(start, start + CHUNK)
-        chunk = part if rows is None else rows[part]
-        for column, target in zip(columns, taken, strict=True):
-            target[part] = column[chunk]
-    return taken
 
 
 def _limits(values: Values, weight: Floats) -> tuple[float, float] | None:

@@ -1,66 +1,15 @@
-"""Columns of a table: plain arrays, or what reads them when they are asked for."""
+"""Tables as columns: plain arrays, or conversions that are repeated at every use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, overload
+from typing import Final
 
 from dln.circuit._circuit import Column, Values
 
 #: Converted columns that are in memory at the same time.
 CONVERTED_AT_ONCE: Final = 4
-
-
-class Columns(Sequence[Values]):
-    """The values of columns, some of them read anew each time they are asked for: a conversion of all would be large.
-
-    >>> import numpy as np
-    >>> columns = Columns([np.zeros(2), lambda: np.ones(2)])
-    >>> columns[1], columns.is_read_anew(0), columns.is_read_anew(1)
-    (array([1., 1.]), False, True)
-    """
-
-    def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
-        self._columns = tuple(columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    @overload
-    def __getitem__(self, index: int) -> Values: ...
-    @overload
-    def __getitem__(self, index: slice) -> Columns: ...
-    def __getitem__(self, index: int | slice) -> Values | Columns:
-        if isinstance(index, slice):
-            return Columns(self._columns[index])
-        column = self._columns[index]
-        return column() if callable(column) else column
-
-    def is_read_anew(self, index: int) -> bool:
-        """Whether a column is not in memory before it is asked for."""
-        return callable(self._columns[index])
-
-
-def read_together(
-    values: Sequence[Values], indices: Iterable[int] | None = None, most: int | None = None
-) -> Iterator[list[tuple[int, Values]]]:
-    """Yield columns with their indices, in order, in groups that are read row by row: at most so many, if given.
-
-    All columns that are in memory make one group, for those of an array that is stored row by row come into the cache
-    together. Of columns that are read anew there are few in a group; forget them before you ask for the next.
-    """
-    group: list[tuple[int, Values]] = []
-    n_anew = 0
-    for j in range(len(values)) if indices is None else indices:
-        anew = isinstance(values, Columns) and values.is_read_anew(j)
-        if group and (len(group) == most or n_anew + anew > CONVERTED_AT_ONCE):
-            yield group
-            group, n_anew = [], 0  # a new list: whoever keeps the old one keeps its columns
-        group.append((j, values[j]))
-        n_anew += anew
-    if group:
-        yield group
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +23,46 @@ class Table:
     columns: tuple[Column, ...]
     values: Sequence[Values]
     n_rows: int
+
+
+class Columns(Sequence[Values]):
+    """The values of columns, some of them converted at every use: together they might not fit in memory.
+
+    >>> import numpy as np
+    >>> columns = Columns([np.zeros(2), lambda: np.ones(2)])
+    >>> columns[1], columns.is_converted(0), columns.is_converted(1)
+    (array([1., 1.]), False, True)
+    """
+
+    def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
+        self._columns = tuple(columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: int) -> Values:  # type: ignore[override]  # no slices
+        column = self._columns[index]
+        return column() if callable(column) else column
+
+    def is_converted(self, index: int) -> bool:
+        """Return whether a column is converted at every use."""
+        return callable(self._columns[index])
+
+
+def read_together(values: Sequence[Values], indices: Iterable[int] | None = None) -> Iterator[list[tuple[int, Values]]]:
+    """Yield columns with their indices, in order, in groups to read together, some rows at a time.
+
+    All columns in memory make one group, for those of an array that is stored row by row come into the cache together.
+    Of columns that are converted there are few in a group; drop them before the next group is made.
+    """
+    group: list[tuple[int, Values]] = []
+    n_converted = 0
+    for j in range(len(values)) if indices is None else indices:
+        is_converted = isinstance(values, Columns) and values.is_converted(j)
+        if group and n_converted + is_converted > CONVERTED_AT_ONCE:
+            yield group
+            group, n_converted = [], 0  # a new list: the caller may still hold the old one
+        group.append((j, values[j]))
+        n_converted += is_converted
+    if group:
+        yield group
