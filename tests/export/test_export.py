@@ -51,11 +51,18 @@ def test_the_ending_chooses_the_format(tmp_path):
 
 
 def test_a_file_that_cannot_be_run_here_is_written_with_a_warning(tmp_path):
-    """A dialect that dln does not run is written with a warning; without `verify` nothing is run."""
-    with pytest.warns(NotVerifiedWarning, match=r"price.sql was not verified: dln runs SQL in SQLite and DuckDB only"):
-        done = model().export(tmp_path / "price.sql", dialect="snowflake")
-    assert done.verification is None
-    assert "CAST" in (tmp_path / "price.sql").read_text()
+    """Files that dln does not run are written with a warning and have no `verify`; without `verify` nothing is run."""
+    for name, options, reason in (
+        ("price.sql", {"dialect": "snowflake"}, "dln runs SQL in SQLite and DuckDB only"),
+        ("price.xlsx", {}, "dln runs no spreadsheet program"),
+        ("price.v", {}, "dln runs no Verilog simulator"),
+    ):
+        with pytest.warns(NotVerifiedWarning, match=f"{name} was not verified: {reason}"):
+            done = model().export(tmp_path / name, **options)
+        assert done.verification is None
+        assert done.path.stat().st_size > 0
+        with pytest.raises(ExportError, match=f"{name} cannot be verified here: {reason}"):
+            model().verify(done.path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert model().export(tmp_path / "price.sql", dialect="bigquery", verify=False).verification is None
@@ -236,7 +243,8 @@ def test_a_statement_longer_than_its_database_takes_is_refused(monkeypatch):
     assert (DIALECTS["athena"].limit, DIALECTS["snowflake"].limit) == (262_144, 1_000_000)
     monkeypatch.setitem(DIALECTS, "athena", replace(DIALECTS["athena"], limit=1000))
     with pytest.raises(
-        ExportError, match=r"athena takes statements of at most 1000 characters, but this model's has \d+"
+        ExportError,
+        match=r"athena takes statements of at most 1000 characters, but this model's has \d+: .*prune\(max_conditions=",
     ):
         model().to_sql("athena")
     deep = layered_circuit(0, n_rules=20, layers=(40,) * 24)
