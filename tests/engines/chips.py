@@ -18,10 +18,10 @@ import numpy as np
 from dln._errors import VerificationError
 from dln.circuit._circuit import MISSING, UNKNOWN, Values, from_grid
 from dln.export._form import Form
+from dln.export._language import export_facts
 from dln.export._run_packages import package
 from dln.export._run_programs import run
-from dln.export._text import export_facts
-from dln.export._verify import Engine, EngineMissing, Floats
+from dln.export._verification import Engine, EngineMissing, Floats
 from dln.export._verilog import Port, module_name, module_ports, result_bits
 
 #: Compiled files of Verilator's runtime.

@@ -23,7 +23,7 @@ from dln.circuit._words import category_text
 from dln.export._form import Form
 from dln.export._run_packages import TYPED, column_definitions, package, row_column, statement_of, table_name
 from dln.export._run_programs import MAX_SECONDS
-from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded
+from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded
 
 # --- PostgreSQL -------------------------------------------------------------------------------------------------------
 

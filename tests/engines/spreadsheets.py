@@ -24,7 +24,7 @@ from dln.export._cases import Limits
 from dln.export._excel import PREDICTION_CELL, input_cell
 from dln.export._form import Form
 from dln.export._run_packages import package
-from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded
+from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded
 
 #: Run by a Python that has LibreOffice's bridge: types rows into the sheet Input of workbooks, reads the predictions.
 _BRIDGE: Final = """

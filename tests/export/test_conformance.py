@@ -16,7 +16,7 @@ from dln._errors import ExportError, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.export._cases import cases
 from dln.export._form import lower
-from dln.export._verify import compare
+from dln.export._verification import compare
 from engines.chips import Job, simulate
 from exported import VARIANTS, all_verified, engine, hostile_circuit, variant_name, write
 

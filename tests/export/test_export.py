@@ -23,7 +23,7 @@ from dln.export._cases import cases
 from dln.export._dialects import DIALECTS
 from dln.export._form import lower
 from dln.export._run_programs import node
-from dln.export._verify import EngineMissing
+from dln.export._verification import EngineMissing
 from engines.chips import synthesise, verilator
 from engines.spreadsheets import FEW_ROWS, run_formulas
 from exported import CIRCUIT, HOSTILE, engine, hostile_circuit, write

@@ -21,9 +21,8 @@ from dln.circuit._words import node_text
 from dln.readers._rules import rule_support, rule_table
 from dln.report import _render
 from dln.report._collect import collect
-from dln.report._data import NumberColumn
-from dln.report._phrases import phrase
-from dln.report._scorecard import scorecard
+from dln.report._page_data import NumberColumn
+from dln.report._scorecard import phrase, scorecard
 from pages import HOSTILE, draw, hostile_circuit, large_circuit, mixed_model, model_of, named_frame
 
 pytest.importorskip("jinja2", reason="the page was not made: that needs Jinja2 (pip install 'dln[report]')")

@@ -11,9 +11,9 @@ from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
 from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import Check, Form
+from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
 from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
-from dln.export._text import Language, comment_text, exported_by, expression_text, json_string
 
 #: Bytes that need no escape in a C string; a question mark does, because two of them may begin a trigraph.
 _PLAIN: Final = frozenset(

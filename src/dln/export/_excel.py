@@ -15,7 +15,7 @@ from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import name_text
 from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
-from dln.export._text import exported_by
+from dln.export._language import exported_by
 
 #: Excel's limits on the characters of a formula and of a cell.
 MAX_FORMULA: Final = 8192

@@ -6,9 +6,9 @@ from dln.circuit._circuit import Category, Column
 from dln.circuit._words import number_text
 from dln.export._checks import check_names
 from dln.export._form import Form
+from dln.export._language import comment_text, exported_by, json_string
 from dln.export._names import identifiers
 from dln.export._scripts import Script, Syntax
-from dln.export._text import comment_text, exported_by, json_string
 
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
 _LARGEST_WHOLE = 2**53

@@ -17,7 +17,7 @@ from dln._errors import ExportError, NotVerifiedWarning
 from dln.circuit._circuit import Circuit, Values
 from dln.export._form import Form, lower
 from dln.export._targets import TARGETS, Target, find_target, written_options
-from dln.export._verify import EngineMissing, Verification, verify_file
+from dln.export._verification import EngineMissing, Verification, verify_file
 
 
 @dataclass(frozen=True, slots=True)

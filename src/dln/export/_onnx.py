@@ -12,7 +12,7 @@ from dln._version import __version__
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing
 from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
-from dln.export._text import exported_by
+from dln.export._language import exported_by
 
 #: The first opset whose Equal compares texts, and the version of the file format that came with it.
 OPSET: Final = 19

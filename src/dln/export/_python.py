@@ -5,9 +5,9 @@ from __future__ import annotations
 from dln.circuit._circuit import Category, Column
 from dln.export._checks import check_names
 from dln.export._form import Form
+from dln.export._language import comment_text, exported_by
 from dln.export._names import identifiers
 from dln.export._scripts import Script, Syntax
-from dln.export._text import comment_text, exported_by
 
 _SYNTAX = Syntax(
     conjunction=" and ",

@@ -17,9 +17,9 @@ from dln.export._cases import Limits
 from dln.export._checks import category_kind
 from dln.export._dialects import find_dialect
 from dln.export._form import Form
+from dln.export._language import export_facts
 from dln.export._onnx import input_columns, missing_name
-from dln.export._text import export_facts
-from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded, unknown_category
+from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
 
 #: Rows of databases whose columns of truth values hold nothing else.
 TYPED: Final = Limits(unknown_booleans=False)

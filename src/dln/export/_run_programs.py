@@ -20,8 +20,8 @@ from dln.circuit._circuit import UNKNOWN, Column, Values, from_grid
 from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
 from dln.export._form import Form
 from dln.export._javascript import value_text
-from dln.export._text import export_facts
-from dln.export._verify import Engine, EngineMissing, Floats, Value, decoded, unknown_category
+from dln.export._language import export_facts
+from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
 
 #: Seconds that a program may take: far more than any model of readable size needs.
 MAX_SECONDS: Final = 600

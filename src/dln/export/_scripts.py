@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dln.circuit._circuit import MISSING, Above, IsIn
 from dln.circuit._words import number_text
 from dln.export._form import Check, Form
-from dln.export._text import Language, comment_text, expression_text
+from dln.export._language import Language, comment_text, expression_text
 
 
 @dataclass(frozen=True, slots=True)

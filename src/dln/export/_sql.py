@@ -16,8 +16,8 @@ from dln.circuit._words import weight_text
 from dln.export._checks import category_kind, check_categories, check_names
 from dln.export._dialects import Dialect, find_dialect
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate, part_levels
+from dln.export._language import comment_text, exported_by
 from dln.export._names import identifiers
-from dln.export._text import comment_text, exported_by
 
 #: Rules in one sum: SQLite takes expressions up to a depth of 1000.
 _IN_A_SUM: Final = 100

@@ -12,13 +12,13 @@ from dln.export._c import to_c
 from dln.export._excel import to_excel
 from dln.export._form import Form
 from dln.export._javascript import to_javascript
+from dln.export._language import export_facts
 from dln.export._onnx import to_onnx
 from dln.export._python import to_python
 from dln.export._run_packages import onnx_engine, sql_engine
 from dln.export._run_programs import c_engine, node_engine, python_engine
 from dln.export._sql import to_sql
-from dln.export._text import export_facts
-from dln.export._verify import Engine, EngineMissing
+from dln.export._verification import Engine, EngineMissing
 from dln.export._verilog import to_verilog
 
 

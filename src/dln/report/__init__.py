@@ -4,7 +4,6 @@
 templates, styles and scripts beside it. Neither knows how the other works.
 """
 
-from dln.report._methods import ReportableModel, write_report
-from dln.report._notebook import explanation_html, rules_html
+from dln.report._reportable import ReportableModel, explanation_html, rules_html, write_report
 
 __all__ = ["ReportableModel", "explanation_html", "rules_html", "write_report"]

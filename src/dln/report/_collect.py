@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import datetime as dt
+import hashlib
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Circuit, Column, Values
-from dln.circuit._words import name_text
+from dln._errors import MissingExtraError
+from dln._saving import to_saved
+from dln._version import __version__
+from dln.circuit._circuit import MISSING, Circuit, Column, Values
+from dln.circuit._words import counted, name_text, thousands
 from dln.circuit.bits import predict, prepare
 from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
+from dln.readers._draw import Picture
 from dln.readers._frontier import Frontier
 from dln.readers._widths import USUAL
-from dln.report._caveats import caveats
-from dln.report._data import Known, ReportData
-from dln.report._facts import facts
-from dln.report._inputs import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
-from dln.report._picture import picture_svg
-from dln.report._rows import data_rows, evenly_spread
-from dln.report._scorecard import scorecard
+from dln.readers.model_file import to_bytes
+from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
+from dln.report._page_data import DataRows, Fact, Known, ReportData, SizePoint, Sizes
+from dln.report._scorecard import caveats, scorecard
 from dln.report._scores import score_rows
-from dln.report._sizes import sizes
 
 if TYPE_CHECKING:
-    from dln.report._methods import ReportableModel
+    from dln.report._reportable import ReportableModel
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,3 +122,136 @@ def _known(model: ReportableModel) -> Known:
 
 def _frontier(model: ReportableModel) -> Frontier | None:
     return getattr(model, "_frontier", None)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+#: Rows that ``include_rows=True`` means, at most: a page should open at once.
+USUAL_ROWS: Final = 1000
+
+
+def data_rows(
+    columns: Sequence[tuple[Column, Values]],
+    y: npt.NDArray[np.float64] | None,
+    include_rows: bool | int,  # noqa: FBT001 (the user's own word)
+    row_numbers: npt.NDArray[np.intp],
+) -> DataRows | None:
+    """Return the rows that go into the page, spread evenly over the data where they are too many, or None.
+
+    `row_numbers` are what the rows are called.
+    """
+    wanted = USUAL_ROWS if include_rows is True else int(include_rows)
+    if wanted < 0:
+        message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
+        raise ValueError(message)
+    if not wanted or not columns:
+        return None
+    n_all = len(row_numbers)
+    rows = evenly_spread(n_all, wanted)
+    return DataRows(
+        tuple(row_numbers[rows].tolist()),
+        tuple(_plain(column, values[rows]) for column, values in columns),
+        None if y is None else tuple(y[rows].tolist()),
+        n_all,
+    )
+
+
+def evenly_spread(n_rows: int, wanted: int) -> npt.NDArray[np.intp]:
+    """Return the indices of so many rows, or of all if there are fewer, spread evenly."""
+    return np.unique(np.linspace(0, n_rows - 1, min(wanted, n_rows)).round().astype(np.intp))
+
+
+def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
+    if column.categories is not None:
+        return tuple(None if code == MISSING else int(code) for code in values.tolist())
+    # whole numbers without ".0": the page's code sees no difference, and the page is smaller
+    return tuple(
+        None if math.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
+        for value in map(float, values.tolist())
+    )
+
+
+def sizes(frontier: Frontier | None, n_conditions: int) -> Sizes | None:
+    """Return the frontier as the page tells it, or None where it is not known."""
+    own = None if frontier is None else frontier.own
+    if frontier is None or own is None or own.r2 is None:
+        return None
+    points = tuple(
+        SizePoint(
+            point.max_conditions if point.conditions is None else point.conditions, point.rules, point.r2, point is own
+        )
+        for point in frontier
+        if point.r2 is not None
+    )
+    return Sizes(points, frontier.ceiling, _sentence(frontier, own.r2, n_conditions))
+
+
+def _sentence(frontier: Frontier, r2: float, n_conditions: int) -> str:
+    sentence = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on rows not learned from"
+    more = frontier.worthwhile()
+    if more is None:
+        return f"{sentence}; no larger model was clearly better."
+    return f"{sentence}; {more.max_conditions} conditions would reach {more.r2:.3f}."
+
+
+def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
+    """Yield the facts of a fitted model; `model_file` is the name of its file, if it came from one."""
+    training = model.training_facts_
+    rows = f"{thousands(training['rows'])} rows"
+    if training["distinct_rows"] < training["rows"]:
+        rows += f", {thousands(training['distinct_rows'])} of them distinct"
+    yield Fact("Learned from", rows)
+    yield Fact("Learned with", ", ".join(f"{name} {version}" for name, version in training["versions"].items()))
+    seed = model.get_params(deep=False).get("random_state")
+    yield Fact("Seed", "not fixed" if seed is None else str(seed))
+    yield Fact("Cost of a prediction", f"{thousands(int(model.cost('select')))} logic operations")
+    yield Fact("This page made", f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}, by dln {__version__}")
+    name = model_file or "model.dln"
+    yield Fact("SHA-256 of the model file", hashlib.sha256(to_bytes(to_saved(model))).hexdigest(), is_code=True)
+    yield Fact("Load it in Python", f"import dln\nmodel = dln.load({name!r})\nmodel.predict(table)", is_code=True)
+    quoted = f"'{name}'" if " " in name else name
+    yield Fact("Predict in a terminal", f"dln predict {quoted} table.csv -o predictions.csv", is_code=True)
+    endings = ("c", "sql", "xlsx", "mjs", "py", "onnx", "v")
+    yield Fact(
+        "Take it elsewhere", "\n".join(f"dln export {quoted} -o model.{ending}" for ending in endings), is_code=True
+    )
+
+
+_SVG: Final = "{http://www.w3.org/2000/svg}"
+#: What Graphviz draws with. Whatever else it writes (titles that name its nodes, comments, links) stays out.
+_ELEMENTS: Final = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text"}
+_ATTRIBUTES: Final = {
+    "viewBox", "transform", "d", "points", "x", "y", "cx", "cy", "rx", "ry", "fill", "stroke", "stroke-width",
+    "text-anchor", "font-size",
+}  # fmt: skip
+
+#: Pictures are drawn for paper, at 144 dots to the inch: on a screen letters are as large as the page's at this share.
+_SHOWN: Final = 0.58
+
+
+def picture_svg(picture: Picture) -> tuple[str | None, str]:
+    """Return the SVG and nothing, or None and why there is none."""
+    try:
+        return _cleaned(picture.svg), ""
+    except MissingExtraError as error:
+        return None, f"{error}."
+
+
+def _cleaned(svg: str) -> str:
+    root = ET.fromstring(svg)  # noqa: S314 (Graphviz wrote it; it has no entities of its own)
+    width = float(root.get("viewBox", "0 0 100 100").split()[2])
+    kept = _kept(root)
+    kept.set("width", f"{_SHOWN * width:.0f}")
+    kept.set("aria-hidden", "true")
+    return ET.tostring(kept, encoding="unicode")
+
+
+def _kept(element: ET.Element) -> ET.Element:
+    made = ET.Element(
+        element.tag.removeprefix(_SVG), {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES}
+    )
+    made.text = element.text if made.tag == "text" else None
+    for inner in element:
+        if inner.tag.removeprefix(_SVG) in _ELEMENTS:
+            made.append(_kept(inner))
+    return made

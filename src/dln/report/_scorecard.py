@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from dln.circuit._circuit import Circuit
+import numpy as np
+
+from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._cone import node_columns
 from dln.circuit._formula import NumberCondition, formula
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes
+from dln.circuit._words import (
+    MAX_LITERALS_IN_TEXT,
+    WORDS,
+    category_text,
+    counted,
+    name_text,
+    node_sizes,
+    node_text,
+)
 from dln.readers._rules import RuleRow, RuleTable
-from dln.report._data import CardGroup, CardRule, Scorecard
-from dln.report._phrases import phrase
+from dln.report._figures import percent, plain
+from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard, Words
 
 #: Characters of a rule that stand on one line where a sheet has two columns of them.
 _LINE: Final = 44
@@ -73,3 +84,86 @@ def _lines(groups: Sequence[CardGroup]) -> int:
     for group in groups:
         lines += 1 + sum(-(-len("".join(piece.text for piece in rule.words)) // _LINE) for rule in group.rules)
     return lines
+
+
+# --- words of rules ---------------------------------------------------------------------------------------------------
+
+#: What stands around a name or a category: in no words, for what cannot be printed is spelled out.
+_MARK: Final = "\0"
+_MARKED: Final = replace(
+    WORDS,
+    name=lambda name: f"{_MARK}n{name_text(name)}{_MARK}",
+    category=lambda value: f"{_MARK}v{category_text(value)}{_MARK}" if isinstance(value, str) else category_text(value),
+)
+
+
+def phrase(circuit: Circuit, node: int) -> Words:
+    """Return the words of a literal or gate, in pieces.
+
+    >>> from dln.circuit._circuit import Above, Column, Rule
+    >>> phrase(Circuit((Column("age"),), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1), 0)
+    (Piece(kind='name', text='age'), Piece(kind='text', text=' > 47.5'))
+    """
+    pieces = []
+    for i, part in enumerate(node_text(circuit, node, _MARKED).split(_MARK)):
+        if i % 2:
+            pieces.append(Piece("name" if part[0] == "n" else "value", part[1:]))
+        elif part:
+            pieces.append(Piece("text", part))
+    return tuple(pieces)
+
+
+# --- warnings ---------------------------------------------------------------------------------------------------------
+
+#: A rule rests on few rows if it fires on fewer than this, or fails to.
+FEW_ROWS: Final = 10
+#: Missing values are worth a word from this share on.
+MANY_MISSING: Final = 0.2
+#: Names that are listed before it says how many more there are.
+_LISTED: Final = 5
+
+
+def caveats(
+    card: Scorecard,
+    n_learned: int,
+    ranges: Mapping[str, tuple[float, float]],
+    data: Sequence[tuple[Column, Values]],
+) -> tuple[str, ...]:
+    """Return a sentence for each thing to be careful about; `data` are the columns that rules read."""
+    return (*_few_rows(card, n_learned), *(text for column, values in data for text in _column(column, values, ranges)))
+
+
+def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
+    rules = [rule for group in card.groups for rule in group.rules if rule.support is not None]
+    few = [rule for rule in rules if _resting_on(rule, n_learned) < FEW_ROWS]
+    if few:
+        listed = "; ".join(_text(rule) for rule in few[:_LISTED])
+        more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
+        rest = "rests" if len(few) == 1 else "rest"
+        yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {listed}{more}."
+
+
+def _resting_on(rule: CardRule, n_learned: int) -> int:
+    """Rows that tell the rule's weight: those on which it fires, or those on which it does not if they are fewer."""
+    support = rule.support or 0.0
+    return round(min(support, 1.0 - support) * n_learned)
+
+
+def _text(rule: CardRule) -> str:
+    return "".join(piece.text for piece in rule.words)
+
+
+def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    name = name_text(column.name)
+    missing = float((np.isnan(values) if column.categories is None else values == MISSING).mean())
+    if missing >= MANY_MISSING:
+        yield f"{name} is missing in {percent(missing)} of the rows."
+    if column.categories is None and column.name in ranges:
+        low, high = ranges[column.name]
+        n_outside = int(((values < low) | (values > high)).sum())
+        if n_outside:
+            ends = f"{plain(low)} to {plain(high)}"
+            verb = "lies" if n_outside == 1 else "lie"
+            yield f"{name}: {counted(n_outside, 'value')} {verb} outside of {ends}, which the model learned from."
+    if column.categories and isinstance(column.categories[0], bool) and (n_unknown := int((values == UNKNOWN).sum())):
+        yield f"{name} is neither true nor false in {counted(n_unknown, 'row')}."

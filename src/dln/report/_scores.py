@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
-from dln.report._data import Cell, ErrorBin, ErrorsByColumn, Scores
 from dln.report._figures import plain
+from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Above, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
-from dln.report._data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
+from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
 
 #: Rows that effects are averages over, at most: more would move no line that is seen.
 MAX_AVERAGED: Final = 2000

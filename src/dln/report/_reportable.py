@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
+from dln._errors import MissingExtraError
+from dln.circuit._words import name_text
+from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
-from dln.report._notebook import model_html
+from dln.readers._rules import MAX_ROWS, RuleTable
+from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
 
 
 class ReportableModel(ReadableModel):
@@ -72,3 +77,40 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 
     write_atomically(path, render(collect(model, X, y, **options)).encode())
     return Path(path)
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+
+def model_html(model: ReportableModel) -> str | None:
+    """Return the scorecard of a fitted model, or None where templates cannot be used."""
+    from dln.report._scorecard import scorecard
+
+    return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
+
+
+def rules_html(rules: RuleTable) -> str | None:
+    """Return a table of rules, in its own order, or None where templates cannot be used."""
+    shown = tuple(
+        CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
+        for row in rules.rows[:MAX_ROWS]
+    )
+    group = CardGroup((), shown, 1.0)
+    card = Scorecard(
+        name_text(rules.target), rules.intercept, rules.decimals, (group,), len(rules), rules.n_conditions, 0
+    )
+    return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
+
+
+def explanation_html(explanation: Explanation) -> str | None:
+    """Return why a row gets its prediction, or None where templates cannot be used."""
+    return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
+
+
+def _rendered(template: str, **values: object) -> str | None:
+    from dln.report._render import render_part
+
+    try:
+        return render_part(template, **values)
+    except MissingExtraError:  # a notebook then shows text, which says the same
+        return None
