@@ -1,22 +1,16 @@
-"""A short run, and what its results say but for the time that they took."""
+"""A short run, and its results without the times they took."""
 
-from dataclasses import asdict
+from dataclasses import replace
 
-from dln_bench._protocol import run
-from dln_bench._unit import Limits
-
-
-def small(out, **changes):
-    """Run a few units that take no time."""
-    settings = {"datasets": ["yacht", "mpg"], "models": ["linear", "tree"], "seeds": [0], "trials": [2]}
-    return run(out, **({"limits": Limits(quick=True)} | settings | changes))
+from dln_bench._results import read_results
+from dln_bench._run import run, units_of
 
 
-def told(results):
-    """Return what results say, by unit, but for the time it took."""
-    lines = {}
-    for result in results:
-        line = asdict(result)
-        del line["search_seconds"], line["fit_seconds"]
-        lines[result.unit] = line
-    return lines
+def small(file, *, datasets=("yacht", "mpg"), models=("linear", "tree"), seeds=(0,), trials=(2,), **options):
+    """Run a few units that take no time; return the work that failed."""
+    return run(file, units_of(datasets, models, seeds=seeds, trials=trials), **options)
+
+
+def timeless(file):
+    """Return results by unit, without times."""
+    return {one.unit: replace(one, search_seconds=0.0, fit_seconds=0.0) for one in read_results([file])}

@@ -133,15 +133,3 @@ def test_the_cache_can_be_chosen(monkeypatch, tmp_path):
     monkeypatch.delenv("DLN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert datasets.cache_folder().name == "dln"
-
-
-@pytest.mark.parametrize("name", sorted(datasets.HELD_OUT))
-def test_held_out_data_needs_no_file(name):
-    """Data that is made has facts that agree with it."""
-    X, y = datasets.load(name)
-    facts = datasets.facts(name)
-    assert {*facts.continuous, *facts.categorical} == set(X.columns)
-    assert all(facts.encoding[column].levels == list(X[column].cat.categories) for column in facts.categorical)
-    assert facts.expected_rows == len(X) == len(y)
-    datasets.fetch(name)
-    assert datasets.is_here(name)

@@ -10,9 +10,8 @@ from sklearn.metrics import r2_score
 
 from bench_tables import SHARED
 from dln_bench import datasets
-from dln_bench._names import DATASETS
 from dln_bench._split import split
-from dln_bench.models._models import find
+from dln_bench.models._models import MODELS
 
 
 @pytest.mark.skipif(not (SHARED / "yacht.csv").exists(), reason="the fifteen tables are not here: set DLN_DATA_HOME")
@@ -22,11 +21,11 @@ def test_linear_regression_gives_the_papers_digits(monkeypatch):
     with (files("dln_bench") / "report" / "paper" / "r2.csv").open() as file:
         printed = {row["dataset"]: row for row in csv.DictReader(file) if row["model"] == "linear"}
     agree = []
-    for name in DATASETS:
+    for name in datasets.names():
         scores = []
         for seed in range(10):
             rows = split(name, seed)
-            model = find("linear").make(datasets.facts(name), seed).fit(rows.X_train, rows.y_train)
+            model = MODELS["linear"].make(datasets.facts(name), seed).fit(rows.X_train, rows.y_train)
             scores.append(r2_score(rows.y_test, model.predict(rows.X_test)))
         found = {"mean_r2": statistics.mean(scores), "std_r2": statistics.stdev(scores)}
         if all(_rounded(value, printed[name][key]) == float(printed[name][key]) for key, value in found.items()):

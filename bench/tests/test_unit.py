@@ -1,125 +1,101 @@
-"""One unit of work: what its result tells, and what is no result."""
+"""One unit of work: its result says what was run, and an interrupted fit is none."""
 
-import json
 import warnings
 
 import numpy as np
 import pytest
 
-from bench_runs import small, told
-from dln import FitInterruptedWarning
-from dln_bench._results import RESULTS, read_results
-from dln_bench._unit import Limits
-from dln_bench.models._models import LAST
+from bench_runs import small, timeless
+from dln import DLNRegressor, FitInterruptedWarning
+from dln_bench._results import read_results
+from dln_bench.models._models import MODELS
 
 pytestmark = pytest.mark.usefixtures("made")
 
 
-def test_a_result_tells_what_came_out(tmp_path):
-    """Scores in the target's unit, operations, conditions, parameters, budgets, cuts and origin are in the line."""
-    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["dln-paper"]).results
-    assert (result.folds, result.train_rows, result.search_rows, result.run_trials) == (4, 46, 46, 2)
-    assert result.cut == "max_epochs=20"
-    assert result.params["max_epochs"] == 20  # what is searched is what is tested
-    assert result.commit
-    assert "cores" in result.machine
+def test_a_result_says_what_was_run(tmp_path):
+    """Scores in the target's unit, operations, conditions, parameters, trials, protocol and origin are in the line."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["dln"]) == []
+    (result,) = read_results([file])
+    assert (result.protocol, result.trials, result.trials_run, result.folds) == ("paper", 2, 2, 4)
     assert result.conditions > 0
-    assert result.rules is not None
-    assert result.ops > result.select_ops > 0
+    assert result.multiply - result.select == (1244 - 140) * result.rules > 0
     assert result.rmse >= result.mae > 0
     assert result.r2 <= 1
-    assert isinstance(result.params["hidden_layer_sizes"], list)
-    assert json.loads((tmp_path / "out" / RESULTS).read_text())["dataset"] == "mpg"
+    assert result.cv_mse > 0
+    assert result.commit
+    assert "cores" in result.machine
 
 
-def test_models_that_share_a_search_differ_in_the_last_fit(tmp_path):
-    """One study for both; what the last fit changes is told with the parameters."""
-    one, three = small(tmp_path / "out", datasets=["mpg"], models=["dln-paper", "dln-paper-3"]).results
-    assert [path.name for path in (tmp_path / "out" / "studies").glob("*.log")] == ["mpg-dln-paper-0.log"]
+def test_models_that_share_a_search_differ_in_their_changes(tmp_path):
+    """One storage for both; parameters of the last fit are those of the search and the model's own."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["dln", "dln-3"]) == []
+    one, three = read_results([file])
+    assert [path.name for path in (tmp_path / "results.studies").glob("*.log")] == ["mpg-dln-0.log"]
     assert one.cv_mse == three.cv_mse
-    assert LAST.items() <= one.params.items()
-    searched = {name: value for name, value in one.params.items() if name not in LAST}
-    assert three.params == {**searched, "n_networks": 3, "rule_tolerance": 0.4}
+    assert three.params == {**one.params, "n_networks": 3}
     assert one.r2 != three.r2
 
 
-def test_a_model_without_a_space_is_fitted_as_it_is(tmp_path):
-    """It has no trials, whatever the budgets, and one result."""
-    report = small(tmp_path / "out", datasets=["mpg"], models=["linear", "figs-20"], trials=[2, 7])
-    for result in report.results:
-        assert (result.trials, result.run_trials, result.folds, result.params, result.cut) == (0, 0, 0, {}, None)
-        assert result.cv_mse is None
-    assert [result.model for result in report.results] == ["linear", "figs-20"]
-
-
-def test_our_model_tells_how_it_reads(tmp_path):
-    """Conditions, the longest rule, rules that fire, coverage, and the same model at smaller sizes."""
-    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["dln"]).results
-    assert result.conditions <= 100
-    assert result.longest <= 6
-    assert 0 <= result.fired <= result.rules
-    assert 0 <= result.covered_90 <= 1
-    assert set(result.pruned) <= {"20", "50"}
+def test_without_a_search_a_model_is_fitted_as_it_is_made(tmp_path):
+    """At 0 trials, and for models without a space at any budget, there is no search."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["linear", "ridge", "cart-20"], trials=[0]) == []
+    for result in read_results([file]):
+        assert (result.trials, result.trials_run, result.folds, result.params, result.cv_mse) == (0, 0, 0, {}, None)
+    assert not list((tmp_path / "results.studies").glob("*.log"))
 
 
 def test_a_search_ends_with_its_time_and_says_so(tmp_path):
-    """No trial is begun after the seconds; the result tells how many of how many there were, also when gone on with."""
-    limits = Limits(seconds=1e-6, quick=True)
-    (result,) = small(tmp_path / "out", datasets=["mpg"], models=["tree"], trials=[9], limits=limits).results
-    assert result.run_trials == 1
-    assert result.cut.startswith("1 of 9 trials, in ")
-    (tmp_path / "out" / RESULTS).unlink()
-    (again,) = small(tmp_path / "out", datasets=["mpg"], models=["tree"], trials=[9], limits=limits).results
-    assert again.run_trials == 1
+    """No trial is begun after the seconds; the result has the number of trials that were run."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["tree"], trials=[9], seconds=1e-6) == []
+    (result,) = read_results([file])
+    assert result.trials_run < result.trials == 9
 
 
 def test_one_search_answers_for_all_budgets(tmp_path):
-    """Budgets that are asked for together come out as they do alone, of one study, with one fit where they agree."""
+    """Budgets of one run come out as they do alone, in any order, with one storage."""
     alone = {}
     for trials in (2, 5):
-        alone |= told(small(tmp_path / f"alone{trials}", models=["tree"], trials=[trials]).results)
-    together = small(tmp_path / "together", models=["tree"], trials=[2, 5]).results
-    assert told(together) == alone
-    assert all(
-        one.search_seconds <= other.search_seconds for one, other in zip(together[::2], together[1::2], strict=True)
-    )
-    assert len(list((tmp_path / "together" / "studies").glob("*.log"))) == 2
-
-
-def test_a_larger_budget_goes_on_from_the_smaller(tmp_path):
-    """Trials of both budgets are shared, and each comes out as if it were alone, in any order."""
-    alone = {}
-    for trials in (2, 5):
-        alone |= told(small(tmp_path / f"alone{trials}", models=["tree"], trials=[trials]).results)
-    for order in ((2, 5), (5, 2)):
-        out = tmp_path / "-".join(map(str, order))
-        for trials in order:
-            small(out, models=["tree"], trials=[trials])
-        assert told(read_results([out])) == alone
-        assert len(list((out / "studies").glob("*.log"))) == 2
+        small(tmp_path / f"{trials}.jsonl", models=["tree"], trials=[trials])
+        alone |= timeless(tmp_path / f"{trials}.jsonl")
+    small(tmp_path / "together.jsonl", models=["tree"], trials=[2, 5])
+    assert timeless(tmp_path / "together.jsonl") == alone
+    for trials in (5, 2):
+        small(tmp_path / "later.jsonl", models=["tree"], trials=[trials])
+    assert timeless(tmp_path / "later.jsonl") == alone
 
 
 def test_predictions_that_are_not_finite_are_a_failure(tmp_path, monkeypatch):
     """A model that overflows has no score."""
     monkeypatch.setattr("sklearn.tree.DecisionTreeRegressor.predict", lambda _, X: np.full(len(X), np.inf))
-    report = small(tmp_path / "out", models=["tree"], datasets=["mpg"])
-    assert len(report.failures) == 1
-    assert report.results == ()
+    (failure,) = small(tmp_path / "results.jsonl", datasets=["mpg"], models=["tree"], trials=[0])
+    assert "not finite" in failure.error
 
 
 def test_an_interrupted_fit_is_no_result(tmp_path, monkeypatch):
-    """Ctrl-C has a fit keep its best epochs; the benchmark must not take them for the model."""
-    from dln import DLNRegressor
+    """A fit that Ctrl-C ended early keeps its best epoch; it must not be taken for the model."""
 
-    real = DLNRegressor.fit
-
-    def interrupted(self, *arguments, **more):
-        real(self, *arguments, **more)
-        if self.max_epochs == 20:  # the last fit of a quick run
-            warnings.warn("interrupted", FitInterruptedWarning, stacklevel=2)
+    def interrupted(self, *_):
+        warnings.warn("interrupted", FitInterruptedWarning, stacklevel=2)
         return self
 
     monkeypatch.setattr(DLNRegressor, "fit", interrupted)
+    file = tmp_path / "results.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        small(tmp_path / "out", models=["dln-paper"], datasets=["mpg"])
-    assert read_results([tmp_path / "out"]) == []
+        small(file, models=["dln"], datasets=["mpg"], trials=[0])
+    assert not file.exists()
+
+
+def test_the_float16_model_has_rounded_numbers(tmp_path):
+    """Its predictions differ from the network's by rounding alone."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["dln", "dln-float16"], trials=[0]) == []
+    exact, rounded = read_results([file])
+    assert exact.r2 != rounded.r2
+    assert exact.r2 == pytest.approx(rounded.r2, abs=0.01)
+    assert MODELS["dln-float16"].changes == {}
+    assert exact.rules == rounded.rules

@@ -1,4 +1,4 @@
-"""The paper's fifteen datasets: what they are, where they come from, and how their tables are prepared.
+"""The paper's fifteen datasets: facts, origin and preparation of their tables.
 
 Files are read from the folder that the environment variable ``DLN_DATA_HOME`` names, or else downloaded once from their
 public homes into a cache (see `cache_folder`). Either way they are checked against their SHA-256.
@@ -18,19 +18,16 @@ import msgspec
 
 from dln._closest import closest
 from dln_bench import _download
-from dln_bench._held_out import HELD_OUT, make
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "HELD_OUT",
     "DatasetError",
     "Encoding",
     "Facts",
     "cache_folder",
     "facts",
-    "fetch",
     "is_here",
     "load",
     "names",
@@ -54,7 +51,7 @@ class DatasetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a column of categories becomes numbers for models that need numbers."""
+    """One-hot encoding of a column for models that need numbers."""
 
     scheme: Literal["one_hot_drop_first", "one_hot_full"]
     levels: list[Any]
@@ -62,7 +59,7 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a dataset."""
+    """Facts of a dataset."""
 
     title: str
     origin: str
@@ -96,13 +93,11 @@ def names() -> list[str]:
 
 
 def facts(name: str) -> Facts:
-    """Return what is known of a dataset.
+    """Return the facts of a dataset.
 
     >>> facts("yacht").target if "DLN_DATA_HOME" not in os.environ else "residuary_resistance"
     'residuary_resistance'
     """
-    if name in HELD_OUT:
-        return _made_facts(name)
     known = _all_facts()
     if name not in known:
         meant = closest(name, known)
@@ -116,8 +111,6 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """Return a dataset's table and target, prepared as in the paper; columns of categories have the category dtype."""
     import pandas as pd
 
-    if name in HELD_OUT:
-        return make(name)
     fact = facts(name)
     frame = pd.read_csv(path(name))
     wanted = [*fact.continuous, *fact.categorical, fact.target]
@@ -173,42 +166,12 @@ def path(name: str, *, url: str | None = None) -> Path:
 
 def is_here(name: str) -> bool:
     """Return whether a dataset can be loaded without a download."""
-    return name in HELD_OUT or HOME in os.environ or (cache_folder() / facts(name).file).is_file()
-
-
-def fetch(name: str) -> None:
-    """Download a dataset unless it is here."""
-    if name not in HELD_OUT:
-        path(name)
+    return HOME in os.environ or (cache_folder() / facts(name).file).is_file()
 
 
 def cache_folder() -> Path:
     """Return the folder that downloads go to: ``DLN_CACHE``, or the platform's place for caches."""
     return _download.cache_folder()
-
-
-@cache
-def _made_facts(name: str) -> Facts:
-    X, _ = make(name)
-    categories = {column: list(X[column].cat.categories) for column in X.select_dtypes("category").columns}
-    return Facts(
-        title=name,
-        origin="scikit-learn",
-        licence="BSD-3-Clause",
-        file="",
-        target="y",
-        continuous=[column for column in X.columns if column not in categories],
-        categorical=list(categories),
-        encoding={column: Encoding("one_hot_drop_first", levels) for column, levels in categories.items()},
-        expected_rows=len(X),
-        n_categorical_columns=sum(len(levels) - 1 for levels in categories.values()),
-        drop_columns=[],
-        drop_missing=False,
-        drop_duplicates=False,
-        value_maps={},
-        sha256="",
-        bytes=0,
-    )
 
 
 def _check(name: str, fact: Facts, file: Path) -> None:

@@ -1,1 +1,1 @@
-"""The models that are compared, how tables are prepared for them, and where their parameters are searched."""
+"""The models that are compared, the preparation of tables for them, and their search spaces."""

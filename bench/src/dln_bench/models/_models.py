@@ -1,4 +1,4 @@
-"""The models that are compared: how each is made for a dataset and a seed, and where its parameters are searched."""
+"""The models that are compared: how each is made for a dataset and a seed, and its search space."""
 
 from __future__ import annotations
 
@@ -10,90 +10,97 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import AdaBoostRegressor, RandomForestRegressor
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor, RuleRegressor
-from dln.tune import Context, Space, paper_space
-from dln_bench._names import ABLATIONS, SIZES, TITLES
+from dln.tune import Space, paper_space
+from dln_bench._split import Split
 from dln_bench.datasets import Facts
 from dln_bench.models import _spaces
-from dln_bench.models._mlp import TorchMLP
+from dln_bench.models._float16 import rounded_to_float16
 from dln_bench.models._preparation import one_hot, prepared
 
-#: What each ablation changes in the paper's model, whatever the search finds for the rest.
-CHANGES: Final[dict[str, dict[str, Any]]] = {
-    "no-schedule": {"temperature_decay": 1.0},
-    "two-phases": {"phases": "alternating"},
-    "subspace-16": {"n_candidate_links": 16, "n_candidate_gates": 16},
-    "subspace-4": {"n_candidate_links": 4, "n_candidate_gates": 4},
-    "no-concatenation": {"concatenate_inputs": False},
-    "no-straight-through": {"straight_through": None},
-    "no-refit": {"refit": None},
-}
-
-#: What the paper's model has in its last fit. Cross-validation prefers parameters that keep more rules, by luck or not:
-#: the best of 128 trials cost a twentieth more than the untuned model. So the last fit is held to the paper's
-#: operations. The fiftieth to sixtieth rule bring least for what they cost.
-LAST: Final[dict[str, Any]] = {"rule_tolerance": 0.42, "max_rules": 50}
-
-#: What our model is changed in, for other sizes and to see what each idea brings.
-OURS: Final[dict[str, dict[str, Any]]] = {
-    "dln": {},
-    **{f"dln-{size}": {"max_conditions": size} for size in SIZES if size != 100},  # noqa: PLR2004 (the default)
-    "dln-any": {"max_conditions": None},
-    # As many rules as the paper's operations allow; with so few, a generation takes little time.
-    "dln-17-rules": {"max_rules": 17, "n_generations": 64},
-    "dln-no-growth": {"n_grown_rules": 0},
-    "dln-no-teachers": {"n_teachers": 0},
-    "dln-no-generations": {"n_generations": 0},
-}
+#: Conditions at which readable models stand beside each other.
+SIZES: Final = (20, 50, 100, 200)
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model: how it is made for a dataset and a seed, and its search space; None: it is fitted as it is made.
+    """A model of the benchmark.
 
-    `inner` is what stands before the names of its own parameters in those of the whole pipeline. A model may use the
-    search of another, `searched_as`, and differ from it in `last`, parameters of the last fit.
+    Parameters
+    ----------
+    title : str
+        Its name in tables.
+    make : callable
+        Returns the estimator for a dataset's facts and a seed.
+    space : Space, optional
+        Its search space; None: it is never searched for.
+    prefix : str
+        Prefix of the model's own parameters in those of the pipeline around it.
+    searched_as : str
+        The model whose search it shares, so that its own differs in `changes` alone.
+    changes : dict
+        Parameters that are set for the last fit; in its own search, for every trial.
+    finish : callable, optional
+        Changes the fitted model before it is tested.
+    paper : str
+        The model of the paper's tables that it stands beside.
+
     """
 
+    title: str
     make: Callable[[Facts, int], Any]
     space: Space | None = None
-    inner: str = "model__"
-    searched_as: str | None = None
-    last: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = ""
+    searched_as: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    finish: Callable[[Any, Split], None] | None = None
+    paper: str = ""
 
 
-def find(name: str) -> Model:
-    """Return a model by its name in `TITLES`."""
-    return _MODELS[name]
+def _scaled(title: str, paper: str, model: Callable[[int], Any], space: Space | None = None) -> Model:
+    """Return a model of scaled numbers and one-hot categories."""
+    placed = None if space is None else _spaces.with_prefix(space, "model__")
+    return Model(title, lambda facts, seed: prepared(facts, model(seed)), placed, "model__", paper=paper)
 
 
-def own_params(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with the names that the model itself has, without those of the pipeline around it.
+def _standardised(title: str, paper: str, model: Callable[[int], Any], space: Space) -> Model:
+    """Return a model of scaled numbers and one-hot categories, fitted to the standardised target."""
+    prefix = "model__regressor__"
 
-    >>> own_params("tree", {"model__max_depth": 3})
-    {'max_depth': 3}
-    """
-    return {key.removeprefix(find(name).inner): value for key, value in params.items()}
+    def make(facts: Facts, seed: int) -> Any:
+        return prepared(facts, TransformedTargetRegressor(regressor=model(seed), transformer=StandardScaler()))
 
-
-def inner_params(name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model's own parameters with the names that they have in its pipeline."""
-    return {f"{find(name).inner}{key}": value for key, value in params.items()}
+    return Model(title, make, _spaces.with_prefix(space, prefix), prefix, paper=paper)
 
 
-# --- making -----------------------------------------------------------------------------------------------------------
-
-
-def _make_paper(_facts: Facts, seed: int) -> Any:
+def _network(_facts: Facts, seed: int) -> Any:
     return DLNRegressor(random_state=seed, n_jobs=1)
 
 
-def _make_lightgbm(_facts: Facts, seed: int) -> Any:
+def _option(title: str, finish: Callable[[Any, Split], None] | None = None, **changes: Any) -> Model:
+    """Return the published method with named options, and the best parameters of its search."""
+    return Model(title, _network, paper_space, searched_as="dln", changes=changes, finish=finish, paper="dln")
+
+
+def _ablation(title: str, **changes: Any) -> Model:
+    """Return the published method without one of its parts, with a search of its own."""
+    return Model(title, _network, _spaces.with_fixed(paper_space, changes), changes=changes)
+
+
+def _rules(max_conditions: int) -> Model:
+    def make(_facts: Facts, seed: int) -> Any:
+        return RuleRegressor(max_conditions=max_conditions, random_state=seed, n_jobs=1)
+
+    return Model(f"Rules, {max_conditions} conditions", make, paper="dln")
+
+
+def _lightgbm(_facts: Facts, seed: int) -> Any:
     from lightgbm import LGBMRegressor
 
     # It reads categories itself, but refuses some characters in names. Deterministic: the same on any machine.
@@ -105,105 +112,112 @@ def _plain_names(X: Any) -> Any:
     return X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
 
 
-def _make_ebm(_facts: Facts, seed: int) -> Any:
+def _ebm(_facts: Facts, seed: int) -> Any:
     from interpret.glassbox import ExplainableBoostingRegressor
 
     return ExplainableBoostingRegressor(random_state=seed, n_jobs=1)
 
 
 def _figs(size: int) -> Model:
-    """Return a sum of trees with so many splits."""
-
     def make(_facts: Facts, seed: int) -> Any:
         from imodels import FIGSRegressor
 
         return one_hot(FIGSRegressor(max_rules=size, random_state=seed))
 
-    return Model(make)
+    return Model(f"FIGS, {size} splits", make, prefix="model__")
 
 
 def _rulefit(size: int) -> Model:
-    """Return rules of a forest, chosen by lasso; two conditions each, on average."""
-
     def make(_facts: Facts, seed: int) -> Any:
         from imodels import RuleFitRegressor
 
         return one_hot(RuleFitRegressor(max_rules=size // 2, include_linear=False, random_state=seed))
 
-    return Model(make)
+    return Model(f"RuleFit, {size // 2} rules", make, prefix="model__")
 
 
 def _cart(size: int) -> Model:
-    """Return a decision tree with so many splits."""
-    return Model(lambda _, seed: one_hot(DecisionTreeRegressor(max_leaf_nodes=size + 1, random_state=seed)))
+    def make(_facts: Facts, seed: int) -> Any:
+        return one_hot(DecisionTreeRegressor(max_leaf_nodes=size + 1, random_state=seed))
+
+    return Model(f"Decision tree, {size} splits", make, prefix="model__")
 
 
-def _ours(changes: dict[str, Any]) -> Model:
-    return Model(lambda _, seed: RuleRegressor(random_state=seed, n_jobs=1, **changes), inner="")
-
-
-def _ablation(changes: dict[str, Any]) -> Model:
-    """Return the paper's model with a change that its search does not undo."""
-
-    def space(trial: Any, context: Context) -> dict[str, Any]:
-        return {**paper_space(trial, context), **changes}
-
-    return Model(lambda _, seed: DLNRegressor(random_state=seed, n_jobs=1, **changes), space, "", last=LAST)
-
-
-def _searched(space: Space, make: Callable[[int], Any]) -> Model:
-    """Return a model after the paper's preparation."""
-    return Model(lambda facts, seed: prepared(facts, make(seed)), _inside(space, "model__"))
-
-
-def _scaled(space: Space, model: Any) -> Model:
-    """Return a model that is fitted to the standardised target."""
-    inner = "model__regressor__"
-
-    def make(facts: Facts, _: int) -> Any:
-        return prepared(facts, TransformedTargetRegressor(regressor=model, transformer=StandardScaler()))
-
-    return Model(make, _inside(space, inner), inner)
-
-
-def _inside(space: Space, inner: str) -> Space:
-    """Return a space whose parameters are those of a step of a pipeline."""
-
-    def placed(trial: Any, context: Context) -> dict[str, Any]:
-        return {f"{inner}{key}": value for key, value in space(trial, context).items()}
-
-    return placed
-
-
-_MODELS: Final[dict[str, Model]] = {
-    "linear": Model(lambda facts, _: prepared(facts, LinearRegression())),
-    "ridge": _searched(_spaces.ridge, lambda _: Ridge()),
-    "lasso": _scaled(_spaces.lasso, Lasso(alpha=0.001, max_iter=10_000)),
-    "knn": _searched(_spaces.knn, lambda _: KNeighborsRegressor()),
-    "tree": _searched(_spaces.tree, lambda seed: DecisionTreeRegressor(max_depth=8, random_state=seed)),
-    "adaboost": _searched(
-        _spaces.adaboost, lambda seed: AdaBoostRegressor(DecisionTreeRegressor(max_depth=3), random_state=seed)
+#: The paper's ten, in its order.
+PAPER: Final[dict[str, Model]] = {
+    "linear": _scaled("Linear", "linear", lambda _: LinearRegression()),
+    "ridge": _scaled("Ridge", "ridge", lambda _: Ridge(), _spaces.ridge),
+    "lasso": _standardised("Lasso", "lasso", lambda _: Lasso(alpha=0.001, max_iter=10_000), _spaces.lasso),
+    "knn": _scaled("KNN", "knn", lambda _: KNeighborsRegressor(), _spaces.knn),
+    "tree": _scaled(
+        "Decision tree", "tree", lambda seed: DecisionTreeRegressor(max_depth=8, random_state=seed), _spaces.tree
     ),
-    "forest": _searched(_spaces.forest, lambda seed: RandomForestRegressor(max_depth=16, random_state=seed, n_jobs=1)),
-    "svr": _scaled(_spaces.svr, SVR(cache_size=500)),
-    "mlp": _searched(_spaces.mlp, lambda seed: TorchMLP(random_state=seed)),
-    "dln-paper": Model(_make_paper, paper_space, "", last=LAST),
-    # Not searched for on its own, which would take three times as long: settings that are good for one network are
-    # good for three.
-    "dln-paper-3": Model(_make_paper, paper_space, "", "dln-paper", {"n_networks": 3, "rule_tolerance": 0.4}),
-    "dln-paper-default": Model(_make_paper, inner=""),
-    "lightgbm": Model(_make_lightgbm, _inside(_spaces.lightgbm, "model__")),
-    "lightgbm-default": Model(_make_lightgbm),
-    "ebm": Model(_make_ebm, inner=""),
-    "linear-default": Model(lambda *_: one_hot(LinearRegression())),
-    "tree-default": Model(lambda _, seed: one_hot(DecisionTreeRegressor(random_state=seed))),
-    "forest-default": Model(lambda _, seed: one_hot(RandomForestRegressor(random_state=seed, n_jobs=1))),
-    **{name: _ours(changes) for name, changes in OURS.items()},
-    **{name: _ablation(CHANGES[name]) for name in ABLATIONS},
+    "adaboost": _scaled(
+        "AdaBoost",
+        "adaboost",
+        lambda seed: AdaBoostRegressor(DecisionTreeRegressor(max_depth=3), random_state=seed),
+        _spaces.adaboost,
+    ),
+    "forest": _scaled(
+        "Random forest",
+        "forest",
+        lambda seed: RandomForestRegressor(max_depth=16, random_state=seed, n_jobs=1),
+        _spaces.forest,
+    ),
+    "svr": _standardised("SVR", "svr", lambda _: SVR(cache_size=500), _spaces.svr),
+    "mlp": _standardised(
+        "MLP",
+        "mlp",
+        lambda seed: MLPRegressor(early_stopping=True, n_iter_no_change=30, max_iter=300, random_state=seed),
+        _spaces.mlp,
+    ),
+    "dln": Model("DLN", _network, paper_space, paper="dln"),
+}
+
+#: The published method with named options.
+OPTIONS: Final[dict[str, Model]] = {
+    "dln-float16": _option("DLN, float16", rounded_to_float16),
+    "dln-open": _option("DLN, open links", sum_links="open"),
+    "dln-refit": _option("DLN, refit", refit=True),
+    "dln-cosine": _option("DLN, cosine rate", learning_rate_schedule="cosine"),
+    "dln-3": _option("3 DLN", n_networks=3),
+    "dln-3-refit": _option("3 DLN, refit", n_networks=3, refit=True),
+    "dln-100": _option("DLN, 100 conditions", max_conditions=100),
+    "dln-100-3": _option("3 DLN, 100 conditions", n_networks=3, max_conditions=100),
+}
+
+#: The published method without one of its parts.
+ABLATIONS: Final[dict[str, Model]] = {
+    "no-schedule": _ablation("No temperature schedule", temperature=1.0, min_temperature=1.0, temperature_decay=1.0),
+    "two-phases": _ablation("Two phases", phases="alternating"),
+    "subspace-16": _ablation("Subspace of 16", n_candidate_links=16, n_candidate_gates=16),
+    "subspace-4": _ablation("Subspace of 4", n_candidate_links=4, n_candidate_gates=4),
+    "no-concatenation": _ablation("No concatenation", concatenate_inputs=False),
+    "no-straight-through": _ablation("No straight-through", straight_through=None),
+}
+
+PEERS: Final[dict[str, Model]] = {
+    "lightgbm": Model("LightGBM", _lightgbm, _spaces.with_prefix(_spaces.lightgbm, "model__"), "model__"),
+    "ebm": Model("EBM", _ebm),
+}
+
+RULES: Final[dict[str, Model]] = {"rules-50": _rules(50), "rules": _rules(100), "rules-200": _rules(200)}
+
+#: Readable models of other libraries, by their conditions.
+SIZED: Final[dict[str, Model]] = {
+    **{f"cart-{size}": _cart(size) for size in SIZES},
     **{f"figs-{size}": _figs(size) for size in SIZES},
     **{f"rulefit-{size}": _rulefit(size) for size in SIZES},
-    **{f"cart-{size}": _cart(size) for size in SIZES},
 }
-if set(_MODELS) != set(TITLES):  # pragma: no cover (a name without a model is caught by any test)
-    message = "every name of the benchmark needs a model"
-    raise RuntimeError(message)
+
+MODELS: Final[dict[str, Model]] = {**PAPER, **OPTIONS, **RULES, **PEERS, **ABLATIONS, **SIZED}
+
+#: Names that stand for several models.
+GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "paper": tuple(PAPER),
+    "options": tuple(OPTIONS),
+    "page": tuple(RULES),
+    "peers": tuple(PEERS),
+    "ablations": tuple(ABLATIONS),
+    "sizes": tuple(SIZED),
+}

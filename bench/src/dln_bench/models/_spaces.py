@@ -1,14 +1,16 @@
-"""Where the parameters of the paper's other models, and of LightGBM, are searched; for DLN see `dln.tune.paper_space`.
+"""Search spaces of the paper's baselines and of LightGBM; that of the network is `dln.tune.paper_space`.
 
-Ranges are wide enough for the sizes that the paper's operations tell of: trees of depth 4 to 16, perceptrons of a few
-hundred to twenty thousand weights.
+The paper does not print its grids. Ranges here hold the sizes that its operations imply: trees of depth 4 to 16,
+perceptrons of a few hundred to twenty thousand weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from dln.tune import Context
+from dln.tune import Context, Space
 
 
 def ridge(trial: Any, context: Context) -> dict[str, Any]:
@@ -76,11 +78,11 @@ def svr(trial: Any, context: Context) -> dict[str, Any]:
 def mlp(trial: Any, context: Context) -> dict[str, Any]:
     """Shape and training."""
     del context
+    width = trial.suggest_int("width", 16, 256, log=True)
     return {
-        "n_layers": trial.suggest_int("n_layers", 1, 3),
-        "width": trial.suggest_int("width", 16, 256, log=True),
-        "learning_rate": trial.suggest_float("learning_rate", 5e-4, 0.03, log=True),
-        "weight_decay": trial.suggest_float("weight_decay", 1e-6, 0.1, log=True),
+        "hidden_layer_sizes": (width,) * trial.suggest_int("n_layers", 1, 3),
+        "learning_rate_init": trial.suggest_float("learning_rate_init", 5e-4, 0.03, log=True),
+        "alpha": trial.suggest_float("alpha", 1e-6, 0.1, log=True),
         "batch_size": trial.suggest_categorical("batch_size", [32, 64, 128, 256]),
     }
 
@@ -96,3 +98,41 @@ def lightgbm(trial: Any, context: Context) -> dict[str, Any]:
         "colsample_bytree": trial.suggest_float("colsample_bytree", 0.4, 1.0),
         "reg_lambda": trial.suggest_float("reg_lambda", 1e-3, 10.0, log=True),
     }
+
+
+def with_prefix(space: Space, prefix: str) -> Space:
+    """Return a space whose parameters are those of a step of a pipeline."""
+
+    def placed(trial: Any, context: Context) -> dict[str, Any]:
+        return {f"{prefix}{key}": value for key, value in space(trial, context).items()}
+
+    return placed
+
+
+def with_fixed(space: Space, fixed: Mapping[str, Any]) -> Space:
+    """Return a space without some of its parameters, which are set instead."""
+
+    def fewer(trial: Any, context: Context) -> dict[str, Any]:
+        return {**space(_FixedTrial(trial, fixed), context), **fixed}
+
+    return fewer
+
+
+@dataclass(frozen=True, slots=True)
+class _FixedTrial:
+    """An Optuna trial that is not asked for parameters that are set."""
+
+    trial: Any
+    fixed: Mapping[str, Any]
+
+    def suggest_float(self, name: str, *arguments: Any, **more: Any) -> Any:
+        """Return the value that is set, or Optuna's."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_float(name, *arguments, **more)
+
+    def suggest_int(self, name: str, *arguments: Any, **more: Any) -> Any:
+        """Return the value that is set, or Optuna's."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_int(name, *arguments, **more)
+
+    def suggest_categorical(self, name: str, *arguments: Any, **more: Any) -> Any:
+        """Return the value that is set, or Optuna's."""
+        return self.fixed[name] if name in self.fixed else self.trial.suggest_categorical(name, *arguments, **more)

@@ -1,1 +1,1 @@
-"""From result files to a page of tables and figures, ours beside the paper's."""
+"""Tables and figures of benchmark results, ours beside the paper's."""
