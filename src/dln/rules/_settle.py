@@ -74,9 +74,7 @@ def settle(
 
     `values` are the columns of the rows to imitate on, `predictions` and `weight` are ``(n,)``. A gate may come to read
     one of the `literals`, which the circuit then has beside its own, instead of what it reads; the gates themselves
-    stay as many as they are. The rules' weights are to be solved for afterwards. Beside the network's own cut-offs,
-    gates and links, 10 rules have 0.015 more of R², 20 have 0.012 and 40 have 0.002 (ten tables, two splits:
-    ``benchmarks/few_rules.py``).
+    stay as many as they are. The rules' weights are to be solved for afterwards.
 
     >>> from dln.circuit._circuit import Column, Rule
     >>> x = np.arange(10.0)
