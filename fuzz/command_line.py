@@ -13,9 +13,9 @@ import atheris
 from instrument import instrumented
 
 with instrumented():
-    from dln.cli._columns import ColumnOptions, learnable
     from dln.cli._mistakes import Mistake
     from dln.cli._table_file import open_table
+    from dln.cli._training_table import ColumnOptions, learnable
 
 #: No Parquet: polars reads it in threads of its own, where a damaged file can end the process before we get a say.
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", "", ".json")

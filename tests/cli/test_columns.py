@@ -5,10 +5,10 @@ import pytest
 
 from commands import HOUSES, houses, write
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
-from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._model_columns import model_columns, needed_columns
 from dln.cli._table_file import open_table
+from dln.cli._training_table import ColumnOptions, learnable
 
 
 def found(tmp_path, text, **chosen):

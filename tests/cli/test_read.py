@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import HOUSES, houses
-from dln.cli._columns import ColumnOptions, learnable
 from dln.cli._mistakes import Mistake
 from dln.cli._table_file import open_table
+from dln.cli._training_table import ColumnOptions, learnable
 from dln.data import _text_values as values
 
 

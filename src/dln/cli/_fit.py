@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._columns import ColumnOptions, Learnable
     from dln.cli._peers import Score, Split
     from dln.cli._table_file import TableFile
+    from dln.cli._training_table import ColumnOptions, Learnable
 
 
 def fit(
@@ -49,10 +49,9 @@ def fit(
     quiet: _options.Quiet = False,
 ) -> None:
     """Learn a model that fits on one page: find the column types, split, train, test, save."""
-    from dln.cli._columns import ColumnOptions
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
-    from dln.cli._training_table import check_test_size, read_training_table, table_digest, tell_columns
+    from dln.cli._training_table import ColumnOptions, check_test_size, read_training_table, show_columns, table_digest
 
     check_model_output(output, force=force)
     if not 0 <= test_size < 1:
@@ -65,7 +64,7 @@ def fit(
     check_test_size(data, test_size)
     quiet_talk = quiet or as_json
     if not quiet_talk:
-        tell_columns(file, data, chosen)
+        show_columns(file, data, chosen)
     split = _split(data, test_size, seed)
     settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
     model, took, interrupted = _train(split, settings | size, paper=paper, limit=limit)

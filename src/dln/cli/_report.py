@@ -84,9 +84,9 @@ def report(
 
 def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> _Rows:
     """Return the rows of a table whose target is known; of those that the model learned from, only the tested ones."""
-    from dln.cli._columns import target_of
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
+    from dln.cli._training_table import target_of
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)

@@ -3,37 +3,158 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import ColumnOptions, Learnable, learnable
-from dln.cli._mistakes import Mistake
+from dln.cli._columns import ColumnFact, dtype_words, judge_column
+from dln.cli._mistakes import Mistake, nearest, quoted
 from dln.cli._table_file import TableFile, open_table
 from dln.cli._terminal import facts, show
+from dln.data import _text_values as values
 
 #: Fewer rows than this cannot be split into rows to learn from and rows to test on.
 FEWEST_ROWS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """The user's wishes for columns."""
+
+    target: str
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    missing: Sequence[str] = ()
+
+
+class Learnable(NamedTuple):
+    """A table to learn from."""
+
+    X: pl.DataFrame
+    y: pl.Series
+    weight: pl.Series | None
+    facts: list[ColumnFact]
+    n_without_target: int
 
 
 def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, Learnable]:
     """Return a table's file and what can be learned from it."""
     with open_table(table) as file:
         data = learnable(file, file.read(), chosen)
-        _check_rows(file, data)
+    n_rows, y = len(data.y), data.y
+    if n_rows < FEWEST_ROWS:
+        message = f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+        raise Mistake(message)
+    if y.n_unique() == 1:
+        message = f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn"
+        raise Mistake(message)
     return file, data
 
 
-def _check_rows(file: TableFile, data: Learnable) -> None:
-    if len(data.y) < FEWEST_ROWS:
+def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Learnable:
+    """Return inputs, target and weights of a table that was read from a file."""
+    _check_names(file, chosen)
+    if chosen.missing:
+        text = pl.selectors.string()
+        is_missing = text.str.strip_chars().is_in(list(chosen.missing))
+        frame = frame.with_columns(pl.when(is_missing).then(None).otherwise(text).name.keep())
+    y = target_of(file, frame, chosen.target)
+    known = y.is_not_null()
+    weight = None if chosen.weight is None else _weights(file, frame, chosen.weight, known)
+    found: list[ColumnFact] = []
+    columns: list[pl.Series] = []
+    for name in file.names:
+        if name in chosen.drop:
+            found.append(ColumnFact(name, "left out", "as you asked"))
+        elif name not in (chosen.target, chosen.weight):
+            as_category, keep = name in chosen.categorical, name in chosen.keep
+            fact, made = judge_column(file, frame[name], known, as_category=as_category, keep=keep)
+            found.append(fact)
+            columns += made
+    if not columns:
+        why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
+        message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
+        raise Mistake(f"{message} ({why})" if why else message)
+    return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, int((~known).sum()))
+
+
+def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
+    if len(file.names) == 1:
         message = (
-            f"{file.label} has {len(data.y)} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+            f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
+            "(separated by commas, semicolons, tabs or |)"
         )
         raise Mistake(message)
-    if data.y.n_unique() == 1:
-        message = f"the target {data.y.name!r} is {data.y[0]:g} in every row of {file.label}: there is nothing to learn"
+    once: dict[str, Iterable[str]] = {"--target": [chosen.target], "--weight": filter(None, [chosen.weight])}
+    used: dict[str, str] = {}
+    for option, names in (once | {"--drop": chosen.drop, "--categorical": chosen.categorical}).items():
+        for name in names:
+            _check_name(file, option, name)
+            if used.setdefault(name, option) != option:
+                message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
+                raise Mistake(message)
+    for name in chosen.keep:
+        _check_name(file, "--keep", name)
+
+
+def _check_name(file: TableFile, option: str, name: str) -> None:
+    if name not in file.names:
+        message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
         raise Mistake(message)
+
+
+def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
+    """Return the target as Float64, null where it is missing."""
+    y = _numbers_of(file, frame, name, "the target")
+    if not y.count():
+        message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
+        raise Mistake(message)
+    return y
+
+
+def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
+    weight = _numbers_of(file, frame, name, "the weight")
+    wrong = used & (weight.is_null() | (weight < 0).fill_null(value=False))
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        what = "nothing" if weight[row] is None else f"{weight[row]:g}"
+        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
+        raise Mistake(message)
+    weight = weight.filter(used)
+    if not weight.sum() > 0:
+        message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
+        raise Mistake(message)
+    return weight
+
+
+def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
+    """Return a column of numbers as Float64, null where it is missing."""
+    column = frame[name]
+    if column.dtype == pl.String:
+        known = values.text(column, values.NO_NUMBER)
+        numbers = values.number(column, decimal_comma=file.decimal_comma)
+        wrong = known.is_not_null() & numbers.is_null()
+    elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        numbers = column.cast(pl.Float64).fill_nan(None)
+        wrong = pl.Series([False]).new_from_index(0, len(column))
+    else:
+        message = f"{what} {name!r} must hold numbers, but it holds {dtype_words(column.dtype)}: choose another column"
+        raise Mistake(message)
+    wrong |= numbers.is_infinite().fill_null(value=False)
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
+        message = (
+            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
+            "correct it, or choose another column"
+        )
+        raise Mistake(message)
+    return numbers
 
 
 def table_digest(y: pl.Series) -> str:
@@ -52,25 +173,21 @@ def check_test_size(data: Learnable, test_size: float) -> None:
         raise Mistake(message)
 
 
-def tell_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:
-    """Show what a table holds: the target, and what each column was taken for."""
+def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:
+    """Show what a table holds: the target, and what each column is taken for."""
     low, high = (thousands(float(end)) for end in (data.y.min(), data.y.max()))  # type: ignore[arg-type]
     rows = [("target", f"{name_text(chosen.target)}, from {low} to {high}")]
     if chosen.weight is not None:
         rows.append(("weight", name_text(chosen.weight)))
     for kind in ("numbers", "categories", "yes or no"):
-        names = [
-            name_text(entry.name) + (f" ({entry.detail})" if entry.detail else "")
-            for entry in data.facts
-            if entry.kind == kind
-        ]
-        if names:
-            rows.append((kind, ", ".join(names)))
-    dates = [entry for entry in data.facts if entry.kind == "dates"]
-    rows += [("dates", f"{name_text(entry.name)}, split into {entry.detail}") for entry in dates]
-    rows += [
-        ("left out", f"{name_text(entry.name)}: {entry.detail}") for entry in data.facts if entry.kind == "left out"
-    ]
+        some = [fact for fact in data.facts if fact.kind == kind]
+        if some:
+            details = (
+                f"{name_text(fact.name)} ({fact.detail})" if fact.detail else name_text(fact.name) for fact in some
+            )
+            rows.append((kind, ", ".join(details)))
+    for kind, before in (("dates", ", split into "), ("left out", ": ")):
+        rows += [(kind, f"{name_text(fact.name)}{before}{fact.detail}") for fact in data.facts if fact.kind == kind]
     if data.n_without_target:
         rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
     n_rows = thousands(len(data.y) + data.n_without_target)

@@ -15,8 +15,8 @@ from dln.cli._mistakes import INTERRUPTED, Mistake, warnings_as_sentences, was_i
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
-    from dln.cli._columns import Learnable
     from dln.cli._table_file import TableFile
+    from dln.cli._training_table import Learnable
     from dln.tune import Study
 
 #: Endings that are not part of a table's name.
@@ -84,10 +84,9 @@ def tune(
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, RuleRegressor
-    from dln.cli._columns import ColumnOptions
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
-    from dln.cli._training_table import read_training_table, tell_columns
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
 
     if output is not None:
         check_model_output(output, force=force)
@@ -99,7 +98,7 @@ def tune(
         _forget(Path(options.storage))
     talks = not (quiet or as_json)
     if talks:
-        tell_columns(file, data, chosen)
+        show_columns(file, data, chosen)
         _tell_start(options)
     settings: dict[str, Any] = {"random_state": seed} | size
     model: CircuitRegressor = (DLNRegressor if paper else RuleRegressor)(**settings)
