@@ -46,14 +46,12 @@ def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.D
 
     with open_table(table) as file:
         needed = needed_columns(file, model.circuit_, model_name)
-        try:
+        with file.reading():
             frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
             if not frame.height:
                 n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
                 message = f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
                 raise Mistake(message)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            raise file.unreadable() from None
         return model_columns(file, frame, model.circuit_, row)
 
 

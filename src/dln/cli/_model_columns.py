@@ -16,7 +16,10 @@ from dln.data._dates import Dates, split_part_name
 
 
 def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[str]:
-    """Return the columns of a file that rules read, each once, or raise a `Mistake` if one is not there."""
+    """Return the columns of a file that rules read, each once, or raise a `Mistake` if one is not there.
+
+    The first column, if a model has no rules: the rows are still to be counted.
+    """
     needed: dict[str, None] = {}
     for j in sorted({literal.column for literal in circuit.literals}):
         name = _origin(circuit.columns[j], file.names)
@@ -24,7 +27,7 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
             message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
             raise Mistake(message)
         needed[name] = None
-    return list(needed)
+    return list(needed) or [file.names[0]]
 
 
 def _origin(column: Column, names: tuple[str, ...]) -> str:

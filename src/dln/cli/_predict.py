@@ -84,7 +84,7 @@ def predict(
 
 
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
-    """Return how far from the prediction an interval reaches, or say why there is none."""
+    """Return the half-width of prediction intervals, or raise a `Mistake` if the model has none."""
     known = model.intervals
     if known is None:
         message = (
@@ -104,11 +104,10 @@ class _Run:
     def __init__(
         self, predictor: Predictor, file: TableFile, needed: list[str], half_width: float | None, *, with_input: bool
     ) -> None:
-        self.predictor, self.file, self.needed, self.with_input = predictor, file, needed, with_input
-        self.half_width = half_width
+        self.predictor, self.file, self.half_width, self.with_input = predictor, file, half_width, with_input
+        self.taken = list(file.names) if with_input else needed
         self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
         self.n_rows = 0
-        self.mistake: Exception | None = None
         self.advance: Any = lambda _rows: None
 
     def write(self, output: str, kind: str, *, show: bool) -> int:
@@ -117,11 +116,9 @@ class _Run:
 
         from dln.cli._output import whole_or_nothing, written_to
 
-        # The row number rides along, so that a message can name the file's own row.
         scan = self.file.scan()
-        taken = list(self.file.names) if self.with_input else self.needed or [self.file.names[0]]
+        rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
         schema = {name: dtype for name, dtype in scan.collect_schema().items() if self.with_input}
-        rows = scan.select(taken).with_row_index(_ROW)
         query = rows.map_batches(
             self._batch,
             schema={**schema, **dict.fromkeys(self.results, pl.Float64)},
@@ -141,32 +138,24 @@ class _Run:
                     message = f"{self.file.label} has a header but no rows: there is nothing to predict"
                     raise Mistake(message)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            if self.mistake is None:
-                raise self.file.unreadable() from None
-            for frame in rows.collect_batches(chunk_size=BATCH):  # batches ran side by side: tell the first mistake
-                self._predictions(frame)
-            raise self.mistake from None
+            with self.file.reading():  # batches run side by side: in order, the first mistake is found
+                for frame in rows.collect_batches(chunk_size=BATCH):
+                    self._predictions(frame)
+            raise self.file.unreadable() from None
         return self.n_rows
 
     def _batch(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the predictions of some rows. A mistake is kept: polars would wrap it in words of its own."""
+        """Return the predictions of some rows, beside their own columns if these are wanted."""
         import polars as pl
 
-        own = frame.drop(_ROW).get_columns() if self.with_input else []
-        if not frame.height:
-            return pl.DataFrame([*own, *(pl.Series(name, [], dtype=pl.Float64) for name in self.results)])
-        try:
-            predictions = self._predictions(frame)
-        except Mistake as mistake:
-            self.mistake = mistake
-            raise
+        predicted = pl.Series(PREDICTION, self._predictions(frame) if frame.height else [], dtype=pl.Float64)
         self.n_rows += frame.height
         self.advance(frame.height)
-        made = pl.Series(PREDICTION, predictions)
-        if self.half_width is None:
-            return pl.DataFrame([*own, made])
-        ends = ((made - self.half_width).alias(LOWER), (made + self.half_width).alias(UPPER))
-        return pl.DataFrame([*own, made, *ends])
+        columns = frame.drop(_ROW).get_columns() if self.with_input else []
+        columns.append(predicted)
+        if self.half_width is not None:
+            columns += [(predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
+        return pl.DataFrame(columns)
 
     def _predictions(self, frame: pl.DataFrame) -> Any:
         from dln.cli._model_columns import model_columns
@@ -176,7 +165,7 @@ class _Run:
 
 
 def _progress(run: _Run, *, show: bool) -> Any:
-    """Return a progress bar over rows on standard error, if somebody looks."""
+    """Return a progress bar over rows on standard error, if that is a terminal."""
     from contextlib import nullcontext
 
     if not show or not sys.stderr.isatty():

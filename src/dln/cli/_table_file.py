@@ -1,7 +1,7 @@
-"""Tables from files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
+"""Tables in files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
 
-What a file is, its first bytes say; its name is asked only where they do not. Text columns come as text: what they hold
-is decided in `_columns`, where the message can name the row that is wrong.
+The format is found in the first bytes, and the name decides only where they do not. Text columns come as text: their
+kinds are found in `_columns`, where the message can name the row that is wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SAMPLE_BYTES: Final = 1 << 18
 #: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
 CHECKED_BYTES: Final = 1 << 26
 
-#: How alike two file names are, of 1, to be taken for each other: endings are alike anyway.
+#: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
 
 _NUMBER: Final = re.compile(r"[-+]?[0-9.,]*[0-9][0-9.,eE+-]*")
@@ -48,7 +48,7 @@ class TableFile:
     """A table on disk whose header was read and checked."""
 
     label: str
-    """What the user calls it."""
+    """The user's name for it."""
     path: Path
     """A plain file: the user's own, or a temporary copy of what was zipped or came through a pipe."""
     names: tuple[str, ...]
@@ -81,49 +81,32 @@ class TableFile:
 
     def read(self) -> pl.DataFrame:
         """Return the table, all of it."""
-        import polars as pl
-
-        try:
-            self.check_shape()
-        except csv.Error as error:
-            message = f"{self.label} could not be read as text: {error}"
-            raise Mistake(message) from None
-        try:
+        self._check_shape()
+        with self.reading():
             frame = self.scan().collect(engine="streaming")
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            raise self.unreadable() from None
         if not frame.height:
             message = f"{self.label} has a header but no rows: give a table with at least one row below the header"
             raise Mistake(message)
         return frame
 
     def n_rows(self) -> int | None:
-        """Return how many rows there are, where the file tells without being read."""
+        """Return the number of rows of a Parquet file, which is known without reading it."""
         import polars as pl
 
         if self.is_text:
             return None
-        try:
+        with self.reading():
             return int(self.scan().select(pl.len()).collect().item())
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raise a `Mistake` in place of what polars raises where the file cannot be read."""
+        import polars as pl
+
+        try:
+            yield
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             raise self.unreadable() from None
-
-    def check_shape(self) -> None:
-        """Raise a `Mistake` if a line has too many or too few fields, unless the file is too large to look."""
-        if self.separator is None or self.path.stat().st_size > CHECKED_BYTES:
-            return
-        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
-            csv.field_size_limit(CHECKED_BYTES)  # Python's own limit is shorter than texts that people keep in tables
-            rows = csv.reader(text, delimiter=self.separator)
-            for _ in range(self.blank_lines + 1):
-                next(rows, None)
-            for number, row in enumerate(rows, start=1):
-                if row and len(row) != len(self.names):
-                    message = (
-                        f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
-                        f"names {len(self.names)} columns: correct that line"
-                    )
-                    raise Mistake(message)
 
     def unreadable(self) -> Mistake:
         """Return what is wrong with a file that polars could not read."""
@@ -136,17 +119,36 @@ class TableFile:
                 "example with iconv -f latin1 -t utf-8"
             )
         try:
-            self.check_shape()
+            self._check_shape()
         except Mistake as mistake:
             return mistake
-        except csv.Error as error:
-            return Mistake(f"{self.label} could not be read as text: {error}")
         odd = _odd_quotes(self.path)
         where = "one of its lines" if odd is None else f"line {odd}"
         return Mistake(
             f"{self.label} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
             "field without being doubled"
         )
+
+    def _check_shape(self) -> None:
+        """Raise a `Mistake` if a line has too many or too few fields, unless the file is too large to look."""
+        if self.separator is None or self.path.stat().st_size > CHECKED_BYTES:
+            return
+        with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
+            csv.field_size_limit(CHECKED_BYTES)  # Python's own limit is shorter than texts that people keep in tables
+            rows = csv.reader(text, delimiter=self.separator)
+            try:
+                for _ in range(self.blank_lines + 1):
+                    next(rows, None)
+                for number, row in enumerate(rows, start=1):
+                    if row and len(row) != len(self.names):
+                        message = (
+                            f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
+                            f"names {len(self.names)} columns: correct that line"
+                        )
+                        raise Mistake(message)
+            except csv.Error as error:
+                message = f"{self.label} could not be read as text: {error}"
+                raise Mistake(message) from None
 
 
 @contextmanager
