@@ -1,0 +1,216 @@
+"""A pool of workers for searches and evaluations: processes of this machine, or a Ray cluster, through one interface.
+
+A task whose worker died is run again. The result of a task must not depend on where it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from joblib import effective_n_jobs
+from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
+
+from dln._errors import import_extra
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Times that a task is begun before it is given up because its worker died.
+ATTEMPTS: Final = 3
+#: Seconds between a worker's checks that the process that started it is alive.
+PARENT_CHECK: Final = 0.2
+#: Seconds to wait for an answer from a cluster's address; Ray itself waits for minutes.
+CONNECT_SECONDS: Final = 5.0
+#: Each worker process has one thread.
+ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """In place of a result: every worker that ran the task died."""
+
+    reason: str
+
+
+class Pool(Generic[T, R]):
+    """Runs ``work(task)`` for many tasks, `n_jobs` side by side; with one job and no cluster, in this process.
+
+    `n_jobs` is as in joblib; on a cluster, None or a negative number means all of its processors.
+    """
+
+    def __init__(self, work: Callable[[T], R], n_jobs: Any = None, ray: Any = None) -> None:
+        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+            message = f"n_jobs must be a whole number above 0, -1 for one per core, or None, got {n_jobs!r}"
+            raise ValueError(message)
+        if ray is not None and not (isinstance(ray, str) and ray):
+            message = f"ray must be 'auto', the address of a cluster, or None, got {ray!r}"
+            raise ValueError(message)
+        self._work, self._disconnect = work, False
+        self._ray: Any = None
+        if ray is None:
+            self.n_jobs = effective_n_jobs(n_jobs)
+        else:
+            self._ray = import_extra("ray", "work on a cluster", "ray")
+            self._disconnect = not self._ray.is_initialized()
+            if self._disconnect:
+                _connect(self._ray, ray)
+            n_processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self.n_jobs = n_jobs if n_jobs is not None and n_jobs > 0 else n_processors
+        self.is_here = ray is None and self.n_jobs == 1
+        self._workers: list[_Worker] = []
+        if self._ray is not None:
+            shared = self._ray.put(work)
+            self._workers = [_RayWorker(self._ray, shared) for _ in range(self.n_jobs)]
+        elif not self.is_here:
+            self._workers = [_ProcessWorker(work) for _ in range(self.n_jobs)]
+
+    def run(self, tasks: Iterable[T]) -> Generator[tuple[T, R | Lost], None, None]:
+        """Yield each task with its result as they end; a task is drawn when a worker is free for it."""
+        source = iter(tasks)
+        if self.is_here:
+            for task in source:
+                yield task, self._work(task)
+            return
+        died = BrokenProcessPool if self._ray is None else self._ray.exceptions.RayError
+        idle = list(self._workers)
+        running: dict[Future[R], tuple[_Worker, T, int]] = {}
+        try:
+            while True:
+                while idle:
+                    try:
+                        task = next(source)
+                    except StopIteration:
+                        break
+                    worker = idle.pop()
+                    running[worker.submit(task)] = (worker, task, 1)
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    worker, task, attempt = running.pop(future)
+                    try:
+                        result: R | Lost = future.result()
+                    except died as error:
+                        worker.reset()
+                        if attempt < ATTEMPTS:
+                            running[worker.submit(task)] = (worker, task, attempt + 1)
+                            continue
+                        result = Lost(_reason(error))
+                    idle.append(worker)
+                    yield task, result
+        finally:  # also when the caller draws no more results
+            for worker, _, _ in running.values():
+                worker.reset()
+
+    def close(self) -> None:
+        """End the workers, whatever they run, and disconnect from a cluster that this pool connected to."""
+        for worker in self._workers:
+            worker.reset()
+        if self._disconnect:
+            self._ray.shutdown()
+
+
+def _reason(error: Exception) -> str:
+    match = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
+    last = match[1] if match else " ".join(str(error).split()) or type(error).__name__
+    return f"the process that ran it died {ATTEMPTS} times, the last time with {last}"
+
+
+class _Worker(Protocol):
+    def submit(self, task: Any) -> Future[Any]: ...
+
+    def reset(self) -> None: ...
+
+
+class _ProcessWorker:
+    """One process of loky, in an executor of its own: when it dies, no other worker's task is lost."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
+        self._executor: Any = None
+
+    def submit(self, task: Any) -> Future[Any]:
+        if self._executor is None:
+            self._executor = ProcessPoolExecutor(
+                max_workers=1, initializer=_start_worker, initargs=(self._work, os.getpid()), env=ONE_THREAD
+            )
+        future: Future[Any] = self._executor.submit(_call_own_work, task)
+        return future
+
+    def reset(self) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, kill_workers=True)
+        self._executor = None
+
+
+#: The work of a worker process.
+_own_work: list[Callable[[Any], Any]] = []
+
+
+def _start_worker(work: Callable[[Any], Any], parent: int) -> None:
+    """Keep the work, leave Ctrl-C to the parent, and end when the parent has ended, however it did."""
+    _own_work[:] = [work]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
+
+
+def _exit_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_CHECK)
+    os._exit(1)
+
+
+def _call_own_work(task: Any) -> Any:
+    return _own_work[0](task)
+
+
+class _RayWorker:
+    """One processor's worth of a Ray cluster."""
+
+    def __init__(self, ray: Any, work: Any) -> None:
+        self._ray, self._work = ray, work
+        self._task: Any = None
+        self._call = ray.remote(num_cpus=1, max_retries=0)(_call)
+
+    def submit(self, task: Any) -> Future[Any]:
+        self._task = self._call.remote(self._work, task)
+        future: Future[Any] = self._task.future()
+        return future
+
+    def reset(self) -> None:
+        if self._task is not None:
+            self._ray.cancel(self._task, force=True)
+        self._task = None
+
+
+def _call(work: Callable[[Any], Any], task: Any) -> Any:
+    return work(task)
+
+
+def _connect(ray: Any, address: str) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        host, _, port = address.removeprefix("ray://").rpartition(":")
+        if host and port.isdigit():
+            socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+        ray.init(address=address, log_to_driver=False)
+    except OSError as error:
+        message = (
+            f"there is no Ray cluster at {address!r}: start one with `ray start --head`, or give the address of one "
+            "that runs"
+        )
+        raise ConnectionError(message) from error
+    except (ValueError, RuntimeError) as error:  # no address, or another version of Ray
+        message = f"the Ray cluster at {address!r} cannot be used: {str(error).strip().splitlines()[0]}"
+        raise ConnectionError(message) from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)  # Ray sets its own
