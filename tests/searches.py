@@ -1,4 +1,4 @@
-"""Searches that are over in a blink, and a regressor that does what it is told."""
+"""Short searches, and a regressor whose fit does what the test needs."""
 
 from __future__ import annotations
 
@@ -7,55 +7,38 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import Ridge
 
-from dln import DLNRegressor
 from dln.tune import search
 
 X, Y = make_friedman1(200, n_features=5, noise=1.0, random_state=0)
-QUICK = DLNRegressor(hidden_layer_sizes=(16, 8), max_epochs=30, n_iter_no_change=10)
 
 
-def alphas(trial, context):
+def alphas(trial):
     """Return a regularisation for ridge regression."""
-    del context
     return {"alpha": trial.suggest_float("alpha", 1e-3, 1e3, log=True)}
 
 
-def rates(trial, context):
-    """Return parameters that matter even in thirty epochs."""
-    del context
-    return {
-        "learning_rate": trial.suggest_float("learning_rate", 0.001, 0.3, log=True),
-        "n_thresholds": trial.suggest_int("n_thresholds", 2, 12),
-    }
-
-
 def ridge(n_trials=6, **options):
-    """Search for a ridge regression, in a blink."""
+    """Search for a ridge regression."""
     return search(Ridge(), options.pop("X", X), Y, space=alphas, n_trials=n_trials, **{"random_state": 0, **options})
 
 
-def network(n_trials=12, **options):
-    """Search for a network, with trials that are pruned."""
-    return search(QUICK, X, Y, space=rates, n_trials=n_trials, **{"random_state": 0, **options})
-
-
-def told(study):
-    """Return all of a study that has to be the same every time."""
+def results(study):
+    """Return all of a study that is the same every time."""
     return [(trial.number, trial.state, trial.value, trial.params, trial.fold_values) for trial in study.trials]
 
 
-class Obedient(RegressorMixin, BaseEstimator):
-    """A regressor that predicts the mean plus its parameter, and does to the fit what the parameter says."""
+class Scripted(RegressorMixin, BaseEstimator):
+    """A regressor that predicts the mean plus its parameter, and whose fit calls a function first."""
 
-    def __init__(self, shift=0.0, order=None):
+    def __init__(self, shift=0.0, script=None):
         self.shift = shift
-        self.order = order
+        self.script = script
 
     def fit(self, X, y):
-        """Follow the order, then learn the mean."""
+        """Call the function, then learn the mean."""
         del X
-        if callable(self.order):
-            self.order(self)
+        if self.script is not None:
+            self.script(self)
         self.mean_ = np.mean(y)
         return self
 
@@ -64,7 +47,6 @@ class Obedient(RegressorMixin, BaseEstimator):
         return np.full(X.shape[0], self.mean_ + self.shift)
 
 
-def shifts(trial, context):
+def shifts(trial):
     """Return a shift."""
-    del context
     return {"shift": trial.suggest_float("shift", 1.0, 2.0)}

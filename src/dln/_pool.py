@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from joblib import effective_n_jobs
@@ -49,7 +48,7 @@ class Pool(Generic[T, R]):
     """
 
     def __init__(self, work: Callable[[T], R], n_jobs: Any = None, ray: Any = None) -> None:
-        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
             message = f"n_jobs must be a whole number above 0, -1 for one per core, or None, got {n_jobs!r}"
             raise ValueError(message)
         if ray is not None and not (isinstance(ray, str) and ray):

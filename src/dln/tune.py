@@ -36,6 +36,7 @@ from dln._dln import DLNRegressor
 from dln._errors import FitInterruptedWarning, import_extra
 from dln._pool import Lost, Pool
 from dln._rule import RuleRegressor
+from dln._version import __version__
 from dln.data._target import check_target
 
 __all__ = ["Space", "Study", "StudyError", "TrialRecord", "paper_space", "rule_space", "search"]
@@ -243,12 +244,11 @@ def search(
     """
     X = X if hasattr(X, "shape") else np.asarray(X)
     y = check_target(y, _num_samples(X), "y")
-    n_folds = next((folds for rows, folds in FOLDS if len(y) <= rows), 2) if cv is None else cv
-    for name, value, least, most in (("n_trials", n_trials, 1, math.inf), ("cv", n_folds, 2, len(y))):
-        if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= most:
-            limits = f"of at least {least}" if most == math.inf else f"from {least} to the number of rows, {most}"
-            message = f"{name} must be a whole number {limits}, got {value!r}"
-            raise ValueError(message)
+    n_folds = min(len(y), next((folds for rows, folds in FOLDS if len(y) <= rows), 2)) if cv is None else cv
+    _check_whole("n_trials", n_trials, 1, None)
+    _check_whole("cv", n_folds, 2, len(y))
+    if random_state is not None:
+        _check_whole("random_state", random_state, 0, 2**32 - 1)
     space = _own_space(estimator) if space is None else space
     with _quiet_optuna() as optuna:
         facts = {
@@ -257,7 +257,8 @@ def search(
             "data": _digest(X, y),
             "cv": n_folds,
             "prune": prune,
-            "random_state": random_state,
+            "random_state": random_state if random_state is None else int(random_state),
+            "version": __version__,
         }
         journal = _open_journal(optuna, storage, facts)
         seed = journal.user_attrs["seed"]
@@ -471,6 +472,14 @@ class _Search:
 # --- setting out ------------------------------------------------------------------------------------------------------
 
 
+def _check_whole(name: str, value: Any, least: int, most: int | None) -> None:
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        message = f"{name} must be a whole number {limits}, got {value!r}"
+        raise ValueError(message)
+
+
 def _own_space(estimator: Any) -> Space:
     if isinstance(estimator, DLNRegressor):
         return paper_space
@@ -489,7 +498,7 @@ def _fill(estimator: Any, name: str, value: int) -> Any:
 
 def _description(estimator: Any) -> str:
     """Return the parameters that a fit depends on, as text without addresses in memory."""
-    if not is_regressor(estimator) or isinstance(estimator, type):
+    if isinstance(estimator, type) or not is_regressor(estimator):
         message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
         raise ValueError(message)
     plain = clone(estimator)
@@ -507,16 +516,14 @@ def _digest(X: Any, y: Floats) -> str | None:
 
 
 def _fingerprint(optuna: Any, space: Any, estimator: Any) -> str:
-    """Return the distributions of a draw; refuse a space that sets what the estimator does not have."""
+    """Return a draw and its distributions; refuse a space that sets what the estimator does not have."""
     trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0)).ask()
     params = space(trial) if callable(space) else None
     if not isinstance(params, dict):
-        message = (
-            f"space must be a function space(trial) that returns parameters to set, a dict, got {params or space!r}"
-        )
+        message = f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
         raise ValueError(message)
     clone(estimator).set_params(**params)
-    return repr(sorted(trial.distributions.items()))
+    return repr((params, trial.distributions))
 
 
 # --- the storage ------------------------------------------------------------------------------------------------------
@@ -542,7 +549,7 @@ def _open_journal(optuna: Any, path: AnyPath | None, facts: Mapping[str, Any]) -
     if "seed" not in study.user_attrs:
         study.set_user_attr("search", facts)
         seed = secrets.randbits(31) if facts["random_state"] is None else facts["random_state"]
-        study.set_user_attr("seed", int(seed))
+        study.set_user_attr("seed", seed)
     return study
 
 

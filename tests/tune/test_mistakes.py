@@ -1,4 +1,4 @@
-"""Each mistake in asking for a search gets one sentence, before anything is fitted."""
+"""Each mistake in a call of `search` gets one sentence, before anything is fitted."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ from searches import X, Y, alphas, ridge
     [
         ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
         ({"n_trials": 2.5}, "n_trials must be a whole number of at least 1, got 2.5"),
-        ({"folds": 1}, "folds must be a whole number of at least 2, got 1"),
-        ({"max_rows": 0}, "max_rows must be a whole number of at least 2, got 0"),
-        ({"timeout": -1}, "timeout must be a number of seconds above 0, or None, got -1"),
+        ({"cv": 1}, "cv must be a whole number from 2 to 200, got 1"),
+        ({"cv": 500}, "cv must be a whole number from 2 to 200, got 500"),
         ({"n_jobs": 0}, "n_jobs must be a whole number above 0, -1 for one per core, or None, got 0"),
         ({"ray": 7}, "ray must be 'auto', the address of a cluster, or None, got 7"),
-        ({"folds": 500}, "folds must be at most the number of rows, 200, got 500"),
         ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, got -1"),
-        ({"space": None}, "space must be given for Ridge"),
-        ({"space": lambda *_: 7}, "space must return a dict of parameters to set"),
-        ({"space": lambda *_: {"alhpa": 1}}, "sets 'alhpa', which Ridge does not have; did you mean 'alpha'?"),
-        ({"space": "alpha"}, "space must be a function space(trial, context), or None, got 'alpha'"),
+        ({"random_state": "x"}, "random_state must be a whole number from 0 to 4294967295, got 'x'"),
+        ({"space": None}, "space must be given for Ridge()"),
+        ({"space": lambda _: 7}, "space must be a function space(trial) that returns a dict of parameters to set"),
+        ({"space": lambda _: {"alhpa": 1}}, "Invalid parameter 'alhpa' for estimator Ridge()"),
+        ({"space": "alpha"}, "space must be a function space(trial) that returns a dict of parameters to set"),
         ({"estimator": Ridge}, "estimator must be a scikit-learn regressor"),
-        ({"estimator": LogisticRegression()}, "estimator must be a regressor"),
+        ({"estimator": LogisticRegression()}, "estimator must be a scikit-learn regressor"),
         ({"y": None}, "the target y is None"),
         ({"y": Y[:-1]}, "inconsistent numbers of samples"),
         ({"y": np.where(Y > 10, np.nan, Y)}, "Input y contains NaN"),
-        ({"X": X[:1], "y": Y[:1]}, "a search needs at least 2 rows"),
+        ({"X": X[:1], "y": Y[:1]}, "cv must be a whole number from 2 to 1, got"),
     ],
 )  # fmt: skip
 def test_one_sentence_for_each_mistake(options, sentence):
-    """What was required and what was received, before anything is fitted."""
+    """The sentence says what was required and what was received."""
     options = {"estimator": Ridge(), "X": X, "y": Y, "space": alphas, "n_trials": 2, "random_state": 0, **options}
     with pytest.raises(ValueError, match=re.escape(sentence)):
         search(options.pop("estimator"), options.pop("X"), options.pop("y"), **options)

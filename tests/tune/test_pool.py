@@ -1,14 +1,18 @@
-"""The pool of workers: tasks in, results out as they come, and none lost with a worker."""
+"""The pool of workers: no task is lost with a worker."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
+from contextlib import closing
 
 import pytest
 
-from dln.tune._pool import Lost, Pool
+from dln._pool import Lost, Pool
 
 
 def doubled(number):
@@ -17,7 +21,7 @@ def doubled(number):
 
 
 def test_without_a_second_worker_tasks_run_here_one_by_one():
-    """With one job, a task is drawn when the one before it has been taken, in this process."""
+    """With one job, a task is drawn when the result of the one before it has been taken, in this process."""
     drawn = []
 
     def tasks():
@@ -32,7 +36,7 @@ def test_without_a_second_worker_tasks_run_here_one_by_one():
 
 
 def test_a_task_whose_process_dies_is_run_again_and_given_up_in_the_end(tmp_path):
-    """Bad luck costs time only; a task that kills its process every time is told with how it ended."""
+    """A worker that dies costs time only; a task that always kills its worker is lost, and no other."""
 
     def work(name):
         flag = tmp_path / name
@@ -41,35 +45,31 @@ def test_a_task_whose_process_dies_is_run_again_and_given_up_in_the_end(tmp_path
             os.kill(os.getpid(), signal.SIGKILL)
         return name.upper()
 
-    pool = Pool(work, 2)
-    try:
+    with closing(Pool(work, 2)) as pool:
         found = dict(pool.run(["a", "once", "b", "always", "c"]))
-    finally:
-        pool.close()
     lost = found.pop("always")
     assert found == {name: name.upper() for name in ("a", "once", "b", "c")}
     assert lost == Lost("the process that ran it died 3 times, the last time with SIGKILL(-9)")
+    assert not multiprocessing.active_children()
 
 
-def test_tasks_that_take_too_long_are_given_up():
-    """When the seconds are over, what still runs ends, and what is done has been told."""
+def test_the_caller_may_stop_early():
+    """When no more results are drawn, running tasks end, and the pool can run others."""
 
     def work(seconds):
         time.sleep(seconds)
-        return seconds
+        return os.getpid()
 
-    pool = Pool(work, 2)
-    try:
-        list(pool.run([0, 0]))  # so that the processes are there
-        end = time.monotonic() + 1.0
-        assert list(pool.run([0, 3600], lambda: end - time.monotonic())) == [(0, 0)]
-    finally:
-        pool.close()
-    assert time.monotonic() < end + 60
+    start = time.monotonic()
+    with closing(Pool(work, 2)) as pool:
+        with closing(pool.run([0, 3600])) as results:
+            assert next(results)[0] == 0
+        assert {task for task, _ in pool.run([0, 0.01])} == {0, 0.01}
+    assert time.monotonic() - start < 60
 
 
 def test_workers_keep_what_the_work_remembers():
-    """The work is read once by a process, so that what it prepares for one task serves the next."""
+    """A process receives the work once, so that what it prepares for one task serves the next."""
 
     class Counting:
         def __init__(self):
@@ -79,30 +79,36 @@ def test_workers_keep_what_the_work_remembers():
             self.calls += 1
             return self.calls
 
-    pool = Pool(Counting(), 2)
-    try:
+    with closing(Pool(Counting(), 2)) as pool:
         assert max(result for _, result in pool.run(range(6))) > 1
-    finally:
-        pool.close()
 
 
-def test_what_another_process_cannot_read_is_told():
-    """A task that makes no sense elsewhere comes back with the reason."""
+ORPHAN = """
+import os, time
+from dln._pool import Pool
 
-    class Unreadable:
-        def __reduce__(self):
-            return int, ("no number",)
+def work(_):
+    print(os.getpid(), flush=True)
+    time.sleep(3600)
 
-    pool = Pool(doubled, 2)
-    try:
-        ((_, result),) = pool.run([Unreadable()])
-    finally:
-        pool.close()
-    assert isinstance(result, Lost)
-    assert result.reason.startswith("another process cannot read what it is to do: ")
+next(Pool(work, 2).run([0, 1]))
+"""
+
+
+def test_workers_end_with_the_process_that_started_them():
+    """However the parent ends, no worker stays behind."""
+    parent = subprocess.Popen([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, text=True)
+    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    end = time.monotonic() + 30
+    while any(os.path.exists(f"/proc/{worker}/stat") for worker in workers) and time.monotonic() < end:  # noqa: PTH110
+        time.sleep(0.05)
+    assert time.monotonic() < end
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, -(10**6)])
 def test_one_worker_at_least(n_jobs):
-    """However few are asked for, there is one, and it is this process."""
+    """However small the number, there is one worker, this process."""
     assert Pool(doubled, n_jobs).is_here
