@@ -13,7 +13,7 @@ import dln.export
 import dln.tune
 
 MODULES = (dln, dln.tune, dln.export)
-ESTIMATORS = (dln.RuleRegressor, dln.DLNRegressor, dln.tune.DLNSearchCV)
+ESTIMATORS = (dln.RuleRegressor, dln.DLNRegressor)
 
 
 def public_names():

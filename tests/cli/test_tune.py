@@ -12,8 +12,7 @@ import dln
 from commands import houses, run, write
 from dln import DLNRegressor
 
-#: The paper's model: its trials are short on sixty rows.
-TUNE = ("tune", "houses.csv", "--target", "price", "--paper")
+TUNE = ("tune", "houses.csv", "--target", "price")
 
 
 @pytest.fixture(autouse=True)
@@ -25,15 +24,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_search_says_what_it_found(folder):
-    """Progress, the best beside what it was before, the storage and the line of Python are told."""
+def test_the_output_of_a_search(folder):
+    """Progress, the best beside what it was before, and the line of Python are shown; trials are kept."""
     result = run(*TUNE, "--trials", "3")
     assert result.exit_code == 0, result.stderr
-    assert "Trials are kept in houses.tune.log: run again to go on." in result.stdout
-    assert re.search(r"\n3 trials, 4 folds, [\d.,]+ s of fitting", result.stdout)
+    assert "Trials are kept in houses.tune.log: the same command goes on from there." in result.stderr
+    assert re.search(r"\n3 trials, 4 folds\.\n", result.stdout)
     assert re.search(r"\n as it was +-?\d\.\d{4} +[\d,]+\n best +-?\d\.\d{4} +[\d,]+\n", result.stdout)
-    assert "3 of 3" in result.stderr
-    assert "lowest RMSE" in result.stderr
+    assert re.search(r"trial 3 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+", result.stderr)
     assert (folder / "houses.tune.log").exists()
     line = re.search(r"DLNRegressor\(random_state=0.*\)", result.stdout)
     assert line is not None
@@ -42,7 +40,7 @@ def test_a_search_says_what_it_found(folder):
 
 
 def test_a_search_goes_on_where_it_was(folder):
-    """The same line with more trials runs the rest; with a model asked for and no more trials, none is run."""
+    """The same line with more trials runs the rest; for a model alone, no trial is run again."""
     first = json.loads(run(*TUNE, "--trials", "2", "--json").stdout)
     second = json.loads(run(*TUNE, "--trials", "4", "--json").stdout)
     assert second["trials"][:2] == first["trials"]
@@ -56,25 +54,22 @@ def test_a_search_goes_on_where_it_was(folder):
     assert "Saved to" not in run(*TUNE, "--trials", "4", "--quiet").stdout
 
 
-def test_a_search_can_start_anew(folder):
-    """`--fresh` forgets the trials of earlier runs, but deletes nothing that is something else."""
-    run(*TUNE, "--trials", "3", "--seed", "1")
-    assert run(*TUNE, "--trials", "1").exit_code == 2
-    fresh = json.loads(run(*TUNE, "--trials", "1", "--fresh", "--json").stdout)
-    assert len(fresh["trials"]) == 1
-    write(folder, {"diary.txt": "dear diary\n"})
-    result = run(*TUNE, "--storage", "diary.txt", "--fresh")
-    assert result.exit_code == 2
-    assert (folder / "diary.txt").read_text() == "dear diary\n"
+def test_rules_are_searched_for_within_the_limits_of_the_user():
+    """`--learner rules` searches RuleRegressor, and what the user sets is not searched for."""
+    options = ("--learner", "rules", "--max-conditions", "9", "--max-rule-length", "1", "--json")
+    found = json.loads(run(*TUNE, *options, "--trials", "2").stdout)
+    assert {"n_teachers", "n_grown_rules"} <= set(found["trials"][1]["params"])
+    assert found["trials"][1]["params"]["max_rule_length"] == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("tune", "houses.csv", "-t", "prise"), r"dln: --target: .* has no column 'prise'; did you mean 'price'\?"),
-        ((*TUNE, "--max-rules", "5"), "dln: --max-rules does not go with --paper, whose network .*"),
+        ((*TUNE, "--max-rule-length", "5"), "dln: --max-rule-length does not go with --learner network"),
+        ((*TUNE, "--learner", "trees"), "dln: invalid value for '--learner': .*"),
         ((*TUNE, "--trials", "0"), "dln: invalid value for '--trials': .*"),
-        ((*TUNE, "--jobs", "0"), "dln: --jobs must be a number of trials above 0, or -1 for one per core, got 0"),
+        ((*TUNE, "--jobs", "0"), "dln: n_jobs must be a whole number above 0, -1 for one per core, or None, got 0"),
         ((*TUNE, "--time-limit", "soon"), "dln: --time-limit must be a length of time above zero like .*, got 'soon'"),
         (
             (*TUNE, "-o", "-"),
@@ -82,9 +77,9 @@ def test_a_search_can_start_anew(folder):
         ),
         (
             (*TUNE, "--storage", "houses.csv"),
-            r"dln: houses.csv is not a study that can be read \(line 1 cannot be read\): delete it, or .* another file",
+            r"dln: houses.csv is not a study that can be read \(it is not .*\): delete it, or name another file",
         ),
-        ((*TUNE, "--storage", "."), "dln: storage must be the path of a file, but . is a folder"),
+        ((*TUNE, "--storage", "."), "dln: storage must be the path of a file in a folder that exists, got '.'"),
         ((*TUNE, "--ray", "127.0.0.1:9"), "dln: there is no Ray cluster at '127.0.0.1:9': start one with .*"),
     ],
 )  # fmt: skip
@@ -93,18 +88,6 @@ def test_one_sentence_for_each_mistake(arguments, sentence):
     result = run(*arguments, "--quiet")
     assert result.exit_code == 2
     assert re.fullmatch(sentence, result.stderr.strip().splitlines()[-1])
-
-
-def test_the_storage_of_another_table_is_refused(folder):
-    """Trials of a table that has changed since are not taken for those of this one."""
-    run(*TUNE, "--trials", "1")
-    write(folder, {"houses.csv": houses(area=[1.0 + i for i in range(60)])})
-    result = run(*TUNE, "--trials", "2", "--quiet")
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "dln: houses.tune.log is the storage of another search: the table is not the same; delete it to start anew, "
-        "or name another file; --fresh starts anew\n"
-    )
 
 
 @pytest.mark.parametrize(("missing", "options"), [("optuna", ()), ("ray", ("--ray", "auto"))])
@@ -119,5 +102,5 @@ def test_missing_extras_are_named(missing, options, monkeypatch):
 
 def test_a_time_limit_ends_the_search():
     """However short, the first trial ends."""
-    found = json.loads(run(*TUNE, "--timeout", "0.01s", "--json").stdout)
+    found = json.loads(run(*TUNE, "--time-limit", "0.01s", "--json").stdout)
     assert len(found["trials"]) == 1
