@@ -170,11 +170,11 @@ send = lambda trial: signal.raise_signal(signal.SIGINT) if trial.number == 1 els
 dln.tune.search = lambda *args, callbacks, **kwargs: search(*args, **kwargs, callbacks=[*callbacks, send])
 main()
 """
-    command = [sys.executable, "-c", script, "tune", "t.csv", "-t", "price", "--trials", "9", "--learner", "rules"]
+    command = [sys.executable, "-c", script, "tune", "t.csv", "-t", "price", "--trials", "9"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 130, done.stderr
     assert "interrupted: 2 trials are kept in t.tune.log, and the same command goes on from there" in done.stderr
-    assert done.stdout == ""
+    assert "cross-validated" not in done.stdout
 
 
 def test_sigterm_ends_a_fit(tmp_path: Path):

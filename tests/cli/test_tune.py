@@ -6,12 +6,15 @@ import json
 import re
 import sys
 
+import optuna
 import pytest
 
 import dln
 from commands import houses, run, write
-from dln import DLNRegressor
+from dln import DLNRegressor, RuleRegressor
+from dln.tune import RULE_GRID
 
+RULE_DEFAULTS = {name: RuleRegressor().get_params()[name] for name in RULE_GRID}
 TUNE = ("tune", "houses.csv", "--target", "price")
 
 
@@ -54,12 +57,21 @@ def test_a_search_goes_on_where_it_was(folder):
     assert "Saved to" not in run(*TUNE, "--trials", "4", "--quiet").stdout
 
 
-def test_rules_are_searched_for_within_the_limits_of_the_user():
+def test_rules_are_searched_for_within_the_limits_of_the_user(monkeypatch):
     """`--learner rules` searches RuleRegressor, and what the user sets is not searched for."""
-    options = ("--learner", "rules", "--max-conditions", "9", "--max-rule-length", "1", "--json")
-    found = json.loads(run(*TUNE, *options, "--trials", "2").stdout)
-    assert {"n_teachers", "n_grown_rules"} <= set(found["trials"][1]["params"])
-    assert found["trials"][1]["params"]["max_rule_length"] == 1
+    calls = []
+
+    def stop(model, *_, **options):
+        calls.append((model, options["space"]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dln.tune.search", stop)
+    assert run(*TUNE, "--learner", "rules", "--max-conditions", "9", "--max-rule-length", "2").exit_code == 130
+    ((model, space),) = calls
+    assert isinstance(model, RuleRegressor)
+    assert (model.max_conditions, model.max_rule_length) == (9, 2)
+    params = space(optuna.trial.FixedTrial(RuleRegressor().get_params()))
+    assert params == {**RULE_DEFAULTS, "max_rule_length": 2, "max_conditions": 9}
 
 
 @pytest.mark.parametrize(
