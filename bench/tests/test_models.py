@@ -3,7 +3,6 @@
 import csv
 import warnings
 from importlib.resources import files
-from types import SimpleNamespace
 
 import numpy as np
 import optuna
@@ -29,7 +28,6 @@ FEW = {
     "LGBMRegressor": {"n_estimators": 3, "min_child_samples": 3},
 }
 HAS_OPTIONS = "sum_links" in DLNRegressor().get_params()
-CONTEXT = SimpleNamespace(n_rows=60, n_columns=3, n_numbers=2, n_categories=1)
 
 
 @pytest.fixture
@@ -68,7 +66,7 @@ def test_each_space_sets_parameters_of_its_model(name, table):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(3):
-        params = MODELS[name].space(study.ask(), CONTEXT)
+        params = MODELS[name].space(study.ask())
         assert params
         assert set(params) <= set(made(name, facts).get_params())
         assert params.items() >= MODELS[name].changes.items()
@@ -78,7 +76,7 @@ def test_an_ablation_is_not_searched_for_what_it_sets():
     """Without a temperature schedule, no trial has a temperature."""
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     trial = study.ask()
-    params = MODELS["no-schedule"].space(trial, CONTEXT)
+    params = MODELS["no-schedule"].space(trial)
     assert not [name for name in trial.params if "temperature" in name]
     assert (params["temperature"], params["temperature_decay"], params["min_temperature"]) == (1.0, 1.0, 1.0)
 

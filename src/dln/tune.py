@@ -62,7 +62,8 @@ def _draw(kind: type, grid: Mapping[str, Sequence[Any]], trial: Any) -> dict[str
     default, drawn = kind().get_params(), {}
     for name, values in grid.items():
         by_label = {_label(value): value for value in (default[name], *values)}
-        drawn[name] = by_label[trial.suggest_categorical(name, list(by_label))]
+        label = trial.suggest_categorical(name, list(by_label))
+        drawn[name] = by_label.get(label, label)
     return drawn
 
 

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from dln._atomic import AnyPath
 from dln._closest import closest
-from dln.tune._pool import Lost, Pool
+from dln._pool import Lost, Pool
 from dln_bench import datasets as _datasets
 from dln_bench._results import Result, Unit, append_results, read_results
 from dln_bench._split import PROTOCOLS, Protocol

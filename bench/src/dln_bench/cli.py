@@ -161,7 +161,7 @@ def run(
     except KeyboardInterrupt:
         complain("interrupted; finished units and trials are kept, the same command goes on from there", "dln-bench")
         raise typer.Exit(INTERRUPTED) from None
-    except (DatasetError, DownloadError, _run.RunError, ResultFileError, StudyError) as error:
+    except (DatasetError, DownloadError, _run.RunError, ResultFileError, StudyError, ConnectionError) as error:
         raise Mistake(str(error)) from None
     except (NotADirectoryError, FileExistsError) as error:
         message = f"--out must be a file in a folder, got {out!r}: {error.strerror}"

@@ -10,33 +10,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dln.tune import Context, Space
+from dln.tune import Space
 
 
-def ridge(trial: Any, context: Context) -> dict[str, Any]:
+def ridge(trial: Any) -> dict[str, Any]:
     """Regularisation."""
-    del context
     return {"alpha": trial.suggest_float("alpha", 1e-4, 1e3, log=True)}
 
 
-def lasso(trial: Any, context: Context) -> dict[str, Any]:
+def lasso(trial: Any) -> dict[str, Any]:
     """Regularisation, on the standardised target: an alpha of 1 leaves no coefficient."""
-    del context
     return {"alpha": trial.suggest_float("alpha", 1e-5, 0.3, log=True)}
 
 
-def knn(trial: Any, context: Context) -> dict[str, Any]:
+def knn(trial: Any) -> dict[str, Any]:
     """Neighbours, weights and distance."""
     return {
-        "n_neighbors": trial.suggest_int("n_neighbors", 1, min(30, context.n_rows // 4)),
+        "n_neighbors": trial.suggest_int("n_neighbors", 1, 30),
         "weights": trial.suggest_categorical("weights", ["uniform", "distance"]),
         "p": trial.suggest_categorical("p", [1, 2]),
     }
 
 
-def tree(trial: Any, context: Context) -> dict[str, Any]:
+def tree(trial: Any) -> dict[str, Any]:
     """Depth and leaves."""
-    del context
     return {
         "max_depth": trial.suggest_int("max_depth", 2, 16),
         "min_samples_leaf": trial.suggest_int("min_samples_leaf", 1, 32, log=True),
@@ -44,9 +41,8 @@ def tree(trial: Any, context: Context) -> dict[str, Any]:
     }
 
 
-def adaboost(trial: Any, context: Context) -> dict[str, Any]:
+def adaboost(trial: Any) -> dict[str, Any]:
     """Trees, their depth and the learning rate."""
-    del context
     return {
         "n_estimators": trial.suggest_int("n_estimators", 10, 200, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.01, 2.0, log=True),
@@ -54,9 +50,8 @@ def adaboost(trial: Any, context: Context) -> dict[str, Any]:
     }
 
 
-def forest(trial: Any, context: Context) -> dict[str, Any]:
+def forest(trial: Any) -> dict[str, Any]:
     """Trees, their depth, leaves and columns."""
-    del context
     return {
         "n_estimators": trial.suggest_int("n_estimators", 10, 200, log=True),
         "max_depth": trial.suggest_int("max_depth", 2, 16),
@@ -65,9 +60,8 @@ def forest(trial: Any, context: Context) -> dict[str, Any]:
     }
 
 
-def svr(trial: Any, context: Context) -> dict[str, Any]:
+def svr(trial: Any) -> dict[str, Any]:
     """Penalty, tube and width of the kernel."""
-    del context
     return {
         "C": trial.suggest_float("C", 0.1, 100.0, log=True),
         "epsilon": trial.suggest_float("epsilon", 0.01, 0.5, log=True),
@@ -75,9 +69,8 @@ def svr(trial: Any, context: Context) -> dict[str, Any]:
     }
 
 
-def mlp(trial: Any, context: Context) -> dict[str, Any]:
+def mlp(trial: Any) -> dict[str, Any]:
     """Shape and training."""
-    del context
     width = trial.suggest_int("width", 16, 256, log=True)
     return {
         "hidden_layer_sizes": (width,) * trial.suggest_int("n_layers", 1, 3),
@@ -87,9 +80,8 @@ def mlp(trial: Any, context: Context) -> dict[str, Any]:
     }
 
 
-def lightgbm(trial: Any, context: Context) -> dict[str, Any]:
+def lightgbm(trial: Any) -> dict[str, Any]:
     """Trees, leaves and regularisation."""
-    del context
     return {
         "n_estimators": trial.suggest_int("n_estimators", 50, 600, log=True),
         "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.3, log=True),
@@ -103,8 +95,8 @@ def lightgbm(trial: Any, context: Context) -> dict[str, Any]:
 def with_prefix(space: Space, prefix: str) -> Space:
     """Return a space whose parameters are those of a step of a pipeline."""
 
-    def placed(trial: Any, context: Context) -> dict[str, Any]:
-        return {f"{prefix}{key}": value for key, value in space(trial, context).items()}
+    def placed(trial: Any) -> dict[str, Any]:
+        return {f"{prefix}{key}": value for key, value in space(trial).items()}
 
     return placed
 
@@ -112,8 +104,8 @@ def with_prefix(space: Space, prefix: str) -> Space:
 def with_fixed(space: Space, fixed: Mapping[str, Any]) -> Space:
     """Return a space without some of its parameters, which are set instead."""
 
-    def fewer(trial: Any, context: Context) -> dict[str, Any]:
-        return {**space(_FixedTrial(trial, fixed), context), **fixed}
+    def fewer(trial: Any) -> dict[str, Any]:
+        return {**space(_FixedTrial(trial, fixed)), **fixed}
 
     return fewer
 
