@@ -1,4 +1,4 @@
-"""What the tests of the page share: a browser, models with all that a page stumbles over, and rows for them."""
+"""Shared by the tests of the page: a browser, models that are hard on a page, and rows for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOSTILE = (
     "__proto__",
     "two\nlines & <b>",
 )
-#: What keeps Chromium to itself.
+#: Flags that keep Chromium from the network.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -72,7 +72,9 @@ def opened(browser: Any, path: Path, **settings: Any) -> Iterator[Opened]:
     """Open a page in a window of its own."""
     context = browser.new_context(**settings)
     result = Opened(context.new_page())
-    result.page.on("console", lambda told: told.type in ("error", "warning") and result.mistakes.append(told.text))
+    result.page.on(
+        "console", lambda message: message.type in ("error", "warning") and result.mistakes.append(message.text)
+    )
     result.page.on("pageerror", lambda error: result.mistakes.append(str(error)))
     result.page.on("dialog", lambda dialog: (result.mistakes.append(dialog.message), dialog.dismiss()))
     result.page.on("request", lambda request: result.requests.append(request.url))

@@ -26,7 +26,7 @@ def test_validation_data_can_be_given(houses):
 
 
 def test_the_frontier_is_validated():
-    """R² of the frontier is of rows not learned from: noise is worth nothing, and more conditions than help cost."""
+    """R² of the frontier is that of held-out rows: noise is worth nothing, and more conditions than help cost."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
     noise = small(max_conditions=40).fit(X, rng.normal(size=200))

@@ -48,7 +48,7 @@ def main() -> None:
     _compare(console, model, split, seconds)
     console.print("\n3. Read the page: this is the whole model, digit for digit.\n")
     console.print(str(model.rules_), soft_wrap=True)
-    console.print("\n4. Choose another size: R² on rows not learned from.\n")
+    console.print("\n4. Choose another size: R² on held-out rows.\n")
     console.print(str(model.frontier_))
     console.print("\nmodel.prune(max_conditions=20) is the model of that line of the table.", soft_wrap=True)
     console.print(

@@ -242,7 +242,7 @@ def test_what_sizes_are_worth_in_words():
     sentences = _sentences(
         (Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(400, 399, 80, 0.9)), 0.91
     )
-    assert sentences[0].endswith("reach R² 0.880 on rows not learned from, of 0.910 that the best model found reaches.")
+    assert sentences[0].endswith("reach R² 0.880 on held-out rows, of 0.910 that the best model found reaches.")
     assert sentences[1] == "200 conditions would reach 0.897 (--max-conditions 200)."
     sentences = _sentences((Point(20, 20, 9, 0.957, EMPTY), Point(200, None, None, 0.961)), 0.943)
     assert len(sentences) == 1

@@ -56,7 +56,7 @@ def test_another_table_is_measured_whole(folder):
 
 
 def test_it_needs_no_table(folder):
-    """Without a table the page tells what the model knows; with --quiet nothing is said."""
+    """Without a table the page has the scores of the fit; with --quiet nothing is printed."""
     done = run("report", "house.dln", "-o", "x.html", "--quiet")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
     assert (folder / "x.html").stat().st_size > 10_000

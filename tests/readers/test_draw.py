@@ -136,7 +136,7 @@ def test_pictures_are_saved_by_their_ending(tmp_path):
 
 
 def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
-    """Where pygraphviz or matplotlib is missing, the error says what to install."""
+    """If pygraphviz or matplotlib is missing, the error names the extra."""
     picture = draw(layered_circuit(0, n_rules=3, layers=[5]))
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
@@ -163,7 +163,7 @@ def test_charts_draw_what_they_are_given():
     }
     assert len(history_chart(history).lines) == 4
     assert len(history_chart({**history, "validation_loss": [None] * 3}).lines) == 2
-    told = Frontier((Point(10, 10, 4, 0.5), Point(100, None, None, 0.7)))
-    assert len(frontier_chart(told).lines) == 1
-    assert len(frontier_chart(Frontier(told.points, ceiling=0.8)).lines) == 2
+    shown = Frontier((Point(10, 10, 4, 0.5), Point(100, None, None, 0.7)))
+    assert len(frontier_chart(shown).lines) == 1
+    assert len(frontier_chart(Frontier(shown.points, ceiling=0.8)).lines) == 2
     plt.close("all")

@@ -24,7 +24,7 @@ def frontier() -> Frontier:
 
 @pytest.mark.parametrize(("allowed", "expected"), [(2, 2), (3, 3), (8, 3), (9, 9), (10, 9), (1000, 9)])
 def test_the_largest_size_that_fits_is_picked(frontier, allowed, expected):
-    """What is picked has at most so many conditions, and no larger size would."""
+    """The pick has at most so many conditions, and no larger size would."""
     assert frontier.pick(allowed).conditions == expected
 
 

@@ -107,7 +107,7 @@ def test_coverages_that_cannot_be(coverage):
 def test_a_calibrated_model(tmp_path: Path):
     """A model learns its intervals from rows set aside, keeps them in its file, and shows them where it explains."""
     model, X, y = fitted()
-    with pytest.raises(AttributeError, match=r"call calibrate\(X, y\) with rows that fit has not seen"):
+    with pytest.raises(AttributeError, match=r"call calibrate\(X, y\) with rows that were not part of fit"):
         model.prune(2).predict_interval(X)
     assert model.calibrate(X[:200], y[:200]) is model
     covered = {}

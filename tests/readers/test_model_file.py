@@ -110,15 +110,15 @@ def test_all_that_surrounds_the_circuit_comes_back(model):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_floats_are_told_as_the_specification_says(number):
+def test_floats_are_written_as_the_specification_says(number):
     """A float is its shortest exact decimal: positional from 1e-4 to below 1e16, with a signed exponent elsewhere."""
     text = to_bytes(saved(layered_circuit(0, n_rules=1, layers=(2,)), parameters={"x": number}))
-    told = text.split(b'"parameters":{"x":')[1].split(b"}")[0].decode()
-    assert float(told) == number
-    assert math.copysign(1, float(told)) == math.copysign(1, number)
-    assert ("e" in told) == (number != 0 and not 1e-4 <= abs(number) < 1e16)
-    assert "e" in told or "." in told
-    digits = told.partition("e")[0].replace(".", "").replace("-", "").strip("0")
+    written = text.split(b'"parameters":{"x":')[1].split(b"}")[0].decode()
+    assert float(written) == number
+    assert math.copysign(1, float(written)) == math.copysign(1, number)
+    assert ("e" in written) == (number != 0 and not 1e-4 <= abs(number) < 1e16)
+    assert "e" in written or "." in written
+    digits = written.partition("e")[0].replace(".", "").replace("-", "").strip("0")
     assert len(digits) <= 17
     assert not digits[:-1] or float(f"{number:.{max(len(digits) - 2, 0)}e}") != number  # no shorter one would do
 
@@ -143,9 +143,9 @@ def test_the_first_format_loads_for_ever():
     paths = sorted(folder.glob("*.dln"))
     assert paths
     for path in paths:
-        told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        table = pd.DataFrame(told["rows"], columns=told["columns"])
-        assert dln.load(path).predict(table).tolist() == told["predictions"], path.name
+        written = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        table = pd.DataFrame(written["rows"], columns=written["columns"])
+        assert dln.load(path).predict(table).tolist() == written["predictions"], path.name
         if path.stem == f"format-{FORMAT}":
             assert to_bytes(read_model(path)) == path.read_bytes()
 
@@ -260,7 +260,7 @@ def test_the_size_limit_can_be_raised(tmp_path: Path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only where there are named pipes")
 def test_a_pipe_is_refused(tmp_path: Path):
-    """A named pipe that nobody writes to is refused, not waited for."""
+    """A named pipe without a writer is refused, not waited for."""
     os.mkfifo(tmp_path / "pipe")
     done = threading.Event()
 
@@ -286,7 +286,7 @@ def test_the_error_survives_pickling():
 
 
 def test_a_model_that_could_not_be_read_is_not_written(tmp_path: Path):
-    """Two columns of one name could not be told apart by a reader: such a circuit is refused, and no file is made."""
+    """Two columns of one name could not be distinguished by a reader: there is an error, and no file."""
     circuit = layered_circuit(0, n_rules=3, layers=(4,))
     twice = replace(circuit, columns=tuple(replace(column, name="x") for column in circuit.columns))
     with pytest.raises(ValueError, match=r"cannot be saved.*unique"):
@@ -308,7 +308,7 @@ def test_the_reader_in_the_specification_reads(tmp_path: Path):
 
 
 def test_half_a_character_is_told(tmp_path: Path):
-    """Text that is not valid Unicode cannot be written; it is told in a sentence, and no file is made."""
+    """Text that is not valid Unicode cannot be written; there is one sentence, and no file."""
     with pytest.raises(ValueError, match="half a character"):
         write_model(tmp_path / "model.dln", saved(layered_circuit(0, n_rules=3, layers=(4,)), target="pri\ud800ce"))
     assert not list(tmp_path.iterdir())

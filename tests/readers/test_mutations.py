@@ -35,7 +35,7 @@ def test_meaning_is_checked(tmp_path: Path):
 
 
 def test_files_that_are_whole_are_harmless(tmp_path: Path):
-    """What the child processes call harmless is a file that loads and predicts the same bits."""
+    """A file that the child processes call harmless loads and predicts the same bits."""
     cases = [_case(which, tmp_path) for which in range(10)]
     assert count(verdicts("dln", tmp_path, cases, whole=cases))["harmless"] == 10
 

@@ -69,7 +69,7 @@ def test_rules_explanations_and_importances_belong_together(data):
 
 
 def test_cost_and_pictures(data):
-    """Cost and plot know their kinds, and name them where another is asked for."""
+    """Cost and plot know their kinds, and name them for any other."""
     pytest.importorskip("matplotlib").use("Agg")
     model = Insurance().fit(*data)
     assert int(model.cost()) - int(model.cost("select")) == 3 * (1244 - 140)

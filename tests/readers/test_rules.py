@@ -64,7 +64,7 @@ def test_contribution_is_the_standard_deviation():
 
 
 def test_unknown_support_is_told():
-    """Where nobody knows how often rules fire, the heaviest come first and the table says so."""
+    """If the support of rules is unknown, the heaviest come first and the table has question marks."""
     circuit = Circuit((Column("x"),), (Above(0, 0.0), Above(0, 1.0)), (), (Rule(0, 4.0), Rule(1, -9.0)), 0.0, 0)
     table = rule_table(circuit, None)
     assert [row.index for row in table] == [1, 0]

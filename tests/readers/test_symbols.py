@@ -65,7 +65,7 @@ def test_symbols_of_equal_names_are_kept_apart():
 
 
 def test_without_sympy_the_error_names_the_extra(monkeypatch):
-    """Where SymPy is not installed, the error says what to install."""
+    """If SymPy is not installed, the error names the extra."""
     monkeypatch.setitem(sys.modules, "sympy", None)
     circuit = Circuit((Column("x"),), (), (), (), 0.0, 0)
     with pytest.raises(MissingExtraError, match=r"pip install 'dln\[symbolic\]'"):
@@ -119,7 +119,7 @@ def test_names_are_escaped_in_latex(name):
 
 
 def test_long_rules_are_told_by_their_size_in_latex():
-    """A rule too long to read is told by its size, as in words."""
+    """A rule too long to read is replaced by its size, as in words."""
     gates = tuple(Gate(AND, node, node) for node in range(7))
     circuit = Circuit((Column("x"),), (Above(0, 1.0),), gates, (Rule(7, 1.0),), 0.0, 0)
     assert r"[\text{a rule of 128 literals}]" in circuit.to_latex()

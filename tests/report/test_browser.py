@@ -153,7 +153,7 @@ def test_each_control_moves_the_prediction_with_it(mixed):
 
 
 def test_the_waterfall_adds_up(mixed):
-    """What "Why" lists, from where the sum starts, is the prediction."""
+    """The intercept and the rules that "Why" lists add up to the prediction."""
     if mixed.page.locator("#why button").is_visible():
         mixed.page.click("#why button")
     texts = mixed.page.locator("#why td.points").all_inner_texts()
@@ -171,7 +171,7 @@ def test_what_would_move_it_does(mixed):
     assert rows.count() > 0
     for k in range(rows.count()):
         name = rows.nth(k).locator("th").inner_text()
-        text, told = rows.nth(k).locator("td").all_inner_texts()[:2]
+        text, shown = rows.nth(k).locator("td").all_inner_texts()[:2]
         column = next(
             c for c in model.circuit_.columns if c.name.split("\n")[0] in name.replace("\\n", "").replace('\\"', '"')
         )
@@ -187,7 +187,7 @@ def test_what_would_move_it_does(mixed):
             changed[column.name] = [
                 next(c for c in column.categories if str(c).lower().strip('"') == text.strip('"').lower())
             ]
-        assert model.predict(changed)[0] == float(told.replace(",", "").replace("−", "-"))
+        assert model.predict(changed)[0] == float(shown.replace(",", "").replace("−", "-"))
         assert model.predict(changed)[0] != now
 
 
@@ -250,7 +250,7 @@ def test_nobody_is_shut_out(browser, pages, name, scheme):
 
 @pytest.mark.parametrize("name", ["mixed", "hostile", "large", "bare"])
 def test_it_fits_every_screen(browser, pages, name):
-    """From 320 to 1920 pixels nothing is wider than the window, and no error is told."""
+    """From 320 to 1920 pixels nothing is wider than the window, and there is no error."""
     with opened(browser, pages[name]) as page:
         for width in WIDTHS:
             page.page.set_viewport_size({"width": width, "height": 800})
@@ -282,7 +282,7 @@ def test_hostile_names_are_shown_as_they_are(browser, pages):
 
 
 def test_it_can_be_read_without_scripts(browser, pages):
-    """Without JavaScript the scorecard, the effects and the errors are there, and what is missing is said."""
+    """Without JavaScript the scorecard, the effects and the errors are there, and a sentence on what is missing."""
     with opened(browser, pages["mixed"], java_script_enabled=False) as page:
         text = page.page.locator("main").inner_text()
         assert "needs JavaScript" in text

@@ -1,4 +1,4 @@
-"""What a page tells is computed right, and only that is in the page."""
+"""The content of a page is computed right, and nothing else is in the page."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_effects_are_averages_of_predictions():
     assert column.missing == pytest.approx(X["age"].isna().mean())
 
 
-def test_rows_are_in_the_page_only_if_asked_for(tmp_path):
-    """A value that one row has is in the page if rows are asked for, and nowhere in it if they are not."""
+def test_rows_are_in_the_page_only_on_request(tmp_path):
+    """A value that one row has is in the page with `include_rows`, and nowhere in it without."""
     model, X, y = mixed_model()
     column = 'say "bmi"\n'
     marked = X.assign(**{column: X[column].where(X.index != 17, 31.41592653)})
@@ -65,7 +65,7 @@ def test_rows_are_in_the_page_only_if_asked_for(tmp_path):
     assert "10 of the 300 rows" in few
 
 
-def test_a_page_without_rows_tells_what_the_model_knows(tmp_path):
+def test_a_page_without_rows_shows_the_scores_of_the_fit(tmp_path):
     """Without data there is a page: the rules, the validated R², ranges, sizes, facts, and why there is no plot."""
     model, _, _ = mixed_model()
     text = model.report(tmp_path / "bare.html").read_text(encoding="utf-8")
@@ -177,7 +177,7 @@ def test_staircases_are_in_order():
     assert [rule.weight for rule in card.groups[0].rules] == [1.0, 5.0, 9.0]
 
 
-def test_what_to_be_careful_about_is_said():
+def test_there_are_warnings():
     """Rules on few rows, values outside of what was learned from, and columns that are often missing get a sentence."""
     columns = (Column("age"), Column("bmi"))
     circuit = Circuit(columns, (Above(0, 60.0), Above(1, 30.0)), (), (Rule(0, 2.0), Rule(1, 3.0)), 1.0, 0)
@@ -191,7 +191,7 @@ def test_what_to_be_careful_about_is_said():
     )
 
 
-def test_without_jinja_it_is_said_what_to_install(tmp_path, monkeypatch):
+def test_without_jinja_the_error_names_the_extra(tmp_path, monkeypatch):
     """Without Jinja2 a report names the extra, and notebooks fall back on text and on scikit-learn's diagram."""
     model, _, _ = mixed_model()
     monkeypatch.setitem(sys.modules, "jinja2", None)
@@ -212,7 +212,7 @@ def test_without_graphviz_the_page_says_so(tmp_path, monkeypatch):
     assert "There is no picture here: drawing a circuit needs the package" in text
 
 
-def test_bad_input_is_told(tmp_path):
+def test_bad_input_is_refused(tmp_path):
     """Targets without rows, another table, targets that do not match, and numbers of rows below zero are refused."""
     model, X, y = mixed_model()
     path = tmp_path / "x.html"
@@ -235,7 +235,7 @@ def test_odd_targets_have_a_page(tmp_path, y):
 
 
 def test_a_model_of_one_number_has_a_page(tmp_path):
-    """A model without rules, and one whose columns no rule reads, are told as they are."""
+    """A model without rules, and one whose columns no rule reads, have a page."""
     model = RuleRegressor(n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 2.0, 2.0])
     text = model.report(tmp_path / "x.html", [[1.0], [2.0]], [2.0, 2.5]).read_text(encoding="utf-8")
     assert "The model has no rules: it is one number." in text
@@ -257,8 +257,8 @@ def test_a_notebook_shows_the_scorecard():
 
 def test_the_package_holds_all_of_it():
     """Templates, styles and scripts that the page is made of are files of the package."""
-    room = files("dln.report")
+    folder = files("dln.report")
     for name in (*_render._STYLES, *_render._SCRIPTS):
-        assert (room / "assets" / name).is_file()
-    assert (room / "templates" / "page.html").is_file()
-    assert {one.name for one in (room / "assets").iterdir()} == {*_render._STYLES, *_render._SCRIPTS}
+        assert (folder / "assets" / name).is_file()
+    assert (folder / "templates" / "page.html").is_file()
+    assert {one.name for one in (folder / "assets").iterdir()} == {*_render._STYLES, *_render._SCRIPTS}

@@ -81,7 +81,7 @@ def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
     show(rules_table(model, max_rules), "", facts(rows))
     frontier = frontier_of(model)
     if frontier is not None and len(frontier) > 1:
-        show("\nWhat other sizes are worth on rows not learned from, and what dln prune can cut the model to:\n")
+        show("\nR² of other sizes on held-out rows, and the sizes that dln prune can cut the model to:\n")
         show(frontier_table(frontier))
 
 

@@ -36,7 +36,7 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
         if best < own.r2 + _UNSEEN
         else f"of {best:.3f} that the best model found reaches"
     )
-    sentences = [f"{model.rules_.size_text} reach R² {own.r2:.3f} on rows not learned from, {rest}."]
+    sentences = [f"{model.rules_.size_text} reach R² {own.r2:.3f} on held-out rows, {rest}."]
     more = frontier.worthwhile()
     if more is not None:
         size = more.max_conditions

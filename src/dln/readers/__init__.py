@@ -1,1 +1,1 @@
-"""What people do with a circuit: one reader each for rules, explanations, pictures, formulas, files."""
+"""Readers of a circuit: rules, explanations, pictures, charts, formulas, intervals, files."""

@@ -64,7 +64,7 @@ def frontier_chart(frontier: Frontier, ax: Any = None) -> Any:
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlabel("conditions")
-    ax.set_ylabel("R² on rows not learned from")
+    ax.set_ylabel("R² on held-out rows")
     ax.set_ylim(bottom=min([0.0, *(point.r2 for point in known if point.r2 is not None)]), top=1.0)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, loc="lower right")

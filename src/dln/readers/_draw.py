@@ -1,9 +1,9 @@
 """A picture of a circuit in the paper's style: yellow inputs with their cut-offs, gates in diamonds, weights on edges.
 
-What the picture shows is the rule in words, taken apart: each condition on a column is one box, each "and", "or" and
+The picture shows the rule in words, taken apart: each condition on a column is one box, each "and", "or" and
 "exactly one of" one diamond, however many inputs it has. Equal parts are drawn once; a small circle at the end of an
 edge negates. Beyond two dozen rules the boxes, but not the gates, are repeated where they are used, and every rule has
-a sum sign of its own: lines that run across the whole picture tell nothing.
+a sum sign of its own: lines across the whole picture cannot be followed.
 """
 
 from __future__ import annotations

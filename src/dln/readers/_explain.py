@@ -1,6 +1,6 @@
-"""Why a prediction is what it is: the rules that fired, and exact Shapley values of the columns.
+"""Explanations of predictions: the rules that fired, and exact Shapley values of the columns.
 
-A rule reads few columns, and on each it tells only a few blocks of values apart. So the Shapley values of a rule are
+A rule reads few columns, and on each it distinguishes only a few blocks of values. So the Shapley values of a rule are
 one small table over blocks, computed in full against the background rows: nothing is sampled.
 """
 
@@ -25,7 +25,7 @@ from dln.readers._widths import USUAL, Intervals
 
 Floats = npt.NDArray[np.float64]
 
-#: Work on one rule, subsets of columns × combinations of blocks, up to which Shapley values are computed: seconds.
+#: Largest work on one rule, subsets of columns × combinations of blocks, for Shapley values: a matter of seconds.
 MAX_WORK: Final = 2**26
 
 
@@ -48,7 +48,7 @@ class Explanation:
     decimals: int
     target: str = "prediction"
     interval: tuple[float, float] | None = None
-    """Between which numbers the target lies in nine of ten rows, if the model knows."""
+    """90 % prediction interval, None if the model has none."""
 
     def __repr__(self) -> str:
         rows = self._rows()
@@ -57,7 +57,7 @@ class Explanation:
         return "\n".join([self._title(), *lines])
 
     def _repr_html_(self) -> str | None:
-        from dln.report import explanation_html  # the page is a reader of explanations; this is their only way back
+        from dln.report import explanation_html  # the page imports this module
 
         return explanation_html(self)
 
@@ -200,7 +200,7 @@ def _rule_shapley(table: npt.NDArray[Any], joint: Floats) -> list[Floats]:
 
 
 def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | CategoryAxis], Floats]:
-    """Return what a rule tells apart, and its value, 0 or 1, for every combination."""
+    """Return the axes that a rule reads, and its value, 0 or 1, for every combination of their blocks."""
     graph = Graph()
     (edge,) = graph.add(circuit, [node])
     axes = axes_of(graph.literals[i] for i in graph.cone([edge >> 1]) if not graph.is_gate(i))
@@ -223,7 +223,7 @@ def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.i
     elif values.dtype.kind == "f" or axis.cutoffs:
         missing = np.isnan(values)
         blocks = np.where(missing, 0, np.searchsorted(axis.cutoffs, values.astype(np.float64), side="left"))
-    else:  # a category column of which only "is missing" is asked
+    else:  # a category column of which only "is missing" is tested
         missing = values == MISSING
         blocks = np.zeros(len(values), dtype=np.intp)
     return np.where(missing, axis.size - 1, blocks) if axis.missing else blocks

@@ -1,4 +1,4 @@
-"""The frontier: what models of fewer and of more conditions are worth on rows that they were not learned from."""
+"""The frontier: R² of models of fewer and of more conditions on held-out rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-#: More conditions are worth a word where they raise the validated R² by so much.
+#: More conditions are mentioned if they raise the validated R² by so much.
 WORTH_A_WORD: Final = 0.005
 
 
@@ -21,8 +21,8 @@ class Point:
     """A size, and the best model found that keeps it.
 
     `max_conditions` is what was allowed, `conditions` and `rules` what the model took; `r2` is its validated R²: the
-    share of the target's variance that it explains on rows not learned from. Of sizes beyond the model's own only the
-    worth is known, and `circuit` is None.
+    share of the target's variance that it explains on held-out rows. Of sizes beyond the model's own only `r2` is
+    known, and `circuit` is None.
     """
 
     max_conditions: int

@@ -1,4 +1,4 @@
-"""Prediction intervals that cover as often as they say: conformal, from errors on rows the model has not seen.
+"""Prediction intervals with guaranteed coverage: conformal, from errors on held-out rows.
 
 `Residuals` are errors of predictions for rows that had no part in making them: neither in choosing rules nor in
 weighting them. Errors of rows on which rules were chosen are too small, whatever is refitted afterwards.
@@ -26,16 +26,16 @@ from dln.readers._widths import STEPS, USUAL, Intervals, Source
 
 Floats = npt.NDArray[np.float64]
 
-#: Half-widths are rounded up to so many digits, as people read them.
+#: Significant digits to which half-widths are rounded up.
 DIGITS: Final = 4
 
-#: Shares that are equal but for rounding are equal.
+#: Tolerance of shares, for rounding.
 _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Sizes of errors on rows that the model has not seen, and the rows' weights: both ``(n_rows,) float64``."""
+    """Absolute errors on held-out rows, and the rows' weights: both ``(n_rows,) float64``."""
 
     sizes: Floats
     weight: Floats
@@ -73,13 +73,13 @@ class PredictsIntervals:
     intervals_: Intervals
 
     def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn how wide intervals have to be from rows that had no part in `fit`.
+        """Fit the widths of prediction intervals to held-out rows.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
-            Rows that the model has not seen: for those of `fit` it is better than for new ones. 90 % needs 9 rows,
-            99 % needs 99; with a few hundred, intervals are steady.
+            Rows that had no part in `fit`, because errors of its rows are too small. 90 % needs 9 rows, 99 % needs 99;
+            with a few hundred, intervals are stable.
         y : array-like of shape (n_samples,)
             Their targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -111,19 +111,17 @@ class PredictsIntervals:
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Lower and upper ends; infinite where the model knows too few rows to promise so much.
+            Lower and upper ends; infinite if the calibration rows are too few for the coverage.
 
         Raises
         ------
         AttributeError
-            If the model was not calibrated, and its fit had no rows to learn it from.
+            If the model was not calibrated, and its fit had no held-out rows.
 
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
-            message = (
-                "the model does not know how far it may be off: call calibrate(X, y) with rows that fit has not seen"
-            )
+            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
             raise AttributeError(message)
         half_width = self.intervals_.half_width(coverage)
         predicted = self._predicted(X)

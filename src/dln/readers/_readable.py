@@ -1,4 +1,4 @@
-"""What a person does with a fitted model besides predicting: read, ask why, look, count, make smaller."""
+"""Methods of a fitted model besides prediction: rules, explanations, cost, pictures, smaller models."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ReadableModel:
         Returns
         -------
         values : ndarray of shape (n_samples, n_features)
-            What each column adds to the prediction of each row.
+            Contribution of each column to the prediction of each row.
         base : float
             The mean prediction of the background.
 
@@ -103,7 +103,7 @@ class ReadableModel:
         Parameters
         ----------
         reading : {"multiply", "select"}, default="multiply"
-            What a rule costs: "multiply" counts a multiplication and an addition, "select" an addition that it gates.
+            Cost of a rule: "multiply" counts a multiplication and an addition, "select" an addition that it gates.
 
         Returns
         -------
@@ -129,9 +129,9 @@ class ReadableModel:
             A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
             validated R².
         max_rules : int or None, default=20
-            Rules that the picture shows at the most, those that move the prediction most; None: all.
+            Largest number of rules in the picture, those that move the prediction most; None: all.
         ax : matplotlib axes, optional
-            Where a chart is drawn; in a figure of its own if it is not given.
+            Axes for a chart; by default those of a new figure.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class ReadableModel:
         Parameters
         ----------
         max_conditions : int
-            Printed comparisons that the model may have.
+            Largest number of printed comparisons.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class ReadableModel:
         """
         point = self.frontier_.pick(max_conditions)
         smaller = copy.copy(self)
-        smaller._frontier = self.frontier_.at_most(point)  # noqa: SLF001 (it is one of us)
+        smaller._frontier = self.frontier_.at_most(point)  # noqa: SLF001 (same class)
         if point.circuit != self.circuit_:
             assert point.circuit is not None  # noqa: S101 (only such points are picked)
             smaller.circuit_ = point.circuit

@@ -98,7 +98,7 @@ class RuleTable:
         return "\n".join([*lines, *self._rest()])
 
     def _repr_html_(self) -> str | None:
-        from dln.report import rules_html  # the page is a reader of the rules; this is their only way back
+        from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)
 
@@ -142,7 +142,7 @@ def rule_table(
 ) -> RuleTable:
     """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires.
 
-    Where it is not known (None), nor is what a rule moves, and the heaviest rules come first.
+    If it is None, contributions are unknown too, and the heaviest rules come first.
     """
     rows = []
     if support is None:

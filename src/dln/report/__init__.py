@@ -1,7 +1,7 @@
-"""The page: what a model is, how well it predicts and why, in one HTML file that needs nothing else.
+"""The report: a model, its scores and its reasons in one HTML file that needs nothing else.
 
 `_collect` computes a frozen `ReportData` from a model and, if they are given, rows; `_render` turns it into HTML by the
-templates, styles and scripts beside it. Neither knows how the other works.
+templates, styles and scripts beside it. Neither depends on the other.
 """
 
 from dln.report._reportable import ReportableModel, explanation_html, rules_html, write_report

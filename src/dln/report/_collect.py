@@ -1,4 +1,4 @@
-"""A model and, if they are given, rows → all that a page tells."""
+"""A model and optional rows → `ReportData`, the content of a page."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def collect(
     row_numbers: npt.NDArray[np.intp] | None = None,
     model_file: str | None = None,
 ) -> ReportData:
-    """Return what the page of a fitted model tells.
+    """Return the content of the page of a fitted model.
 
-    `source` says where the rows are from, `row_numbers` their numbers there, `model_file` where the model is from.
+    `source` is the name of the data, `row_numbers` are the rows' numbers there, `model_file` is the name of the file.
     """
     circuit, rules = model.circuit_, model.rules_
     data, true = _rows(model, X, y)
@@ -94,12 +94,12 @@ def _rows(model: ReportableModel, X: Any, y: Any) -> tuple[list[Values] | None, 
             message = "y was given without X: a report of how well the model predicts needs both"
             raise ValueError(message)
         return None, None
-    data = list(model._values(X))  # noqa: SLF001 (it is one of us)
+    data = list(model._values(X))  # noqa: SLF001 (a model of this package)
     return data, None if y is None else check_target(y, len(data[0]), "y")
 
 
 def _averaged_over(circuit: Circuit, data: list[Values] | None, typical: list[float]) -> list[Values]:
-    """Return the rows that effects are averages over: some of the data, or the typical row alone."""
+    """Return the rows that effects are averages over: a sample of the data, or the typical row alone."""
     if data is None:
         return [_one(column, value) for column, value in zip(circuit.columns, typical, strict=True)]
     rows = evenly_spread(len(data[0]), MAX_AVERAGED)
@@ -124,23 +124,20 @@ def _frontier(model: ReportableModel) -> Frontier | None:
     return getattr(model, "_frontier", None)
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
+# --- rows, sizes, facts, picture --------------------------------------------------------------------------------------
 
-#: Rows that ``include_rows=True`` means, at most: a page should open at once.
-USUAL_ROWS: Final = 1000
+#: Largest number of rows for ``include_rows=True``: a page should open at once.
+DEFAULT_ROWS: Final = 1000
 
 
 def data_rows(
     columns: Sequence[tuple[Column, Values]],
     y: npt.NDArray[np.float64] | None,
-    include_rows: bool | int,  # noqa: FBT001 (the user's own word)
+    include_rows: bool | int,  # noqa: FBT001 (as in `report`)
     row_numbers: npt.NDArray[np.intp],
 ) -> DataRows | None:
-    """Return the rows that go into the page, spread evenly over the data where they are too many, or None.
-
-    `row_numbers` are what the rows are called.
-    """
-    wanted = USUAL_ROWS if include_rows is True else int(include_rows)
+    """Return the rows of the page, spread evenly over the data if there are too many, or None."""
+    wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
     if wanted < 0:
         message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
         raise ValueError(message)
@@ -164,7 +161,7 @@ def evenly_spread(n_rows: int, wanted: int) -> npt.NDArray[np.intp]:
 def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
     if column.categories is not None:
         return tuple(None if code == MISSING else int(code) for code in values.tolist())
-    # whole numbers without ".0": the page's code sees no difference, and the page is smaller
+    # Whole numbers without ".0": equal in JavaScript, and shorter.
     return tuple(
         None if math.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
         for value in map(float, values.tolist())
@@ -172,7 +169,7 @@ def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
 
 
 def sizes(frontier: Frontier | None, n_conditions: int) -> Sizes | None:
-    """Return the frontier as the page tells it, or None where it is not known."""
+    """Return the frontier for the page, or None if it is unknown."""
     own = None if frontier is None else frontier.own
     if frontier is None or own is None or own.r2 is None:
         return None
@@ -187,7 +184,7 @@ def sizes(frontier: Frontier | None, n_conditions: int) -> Sizes | None:
 
 
 def _sentence(frontier: Frontier, r2: float, n_conditions: int) -> str:
-    sentence = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on rows not learned from"
+    sentence = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on held-out rows"
     more = frontier.worthwhile()
     if more is None:
         return f"{sentence}; no larger model was clearly better."
@@ -218,7 +215,7 @@ def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
 
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
-#: What Graphviz draws with. Whatever else it writes (titles that name its nodes, comments, links) stays out.
+#: Elements and attributes that Graphviz draws with. Others (titles with names of nodes, comments, links) stay out.
 _ELEMENTS: Final = {"svg", "g", "path", "polygon", "polyline", "ellipse", "text"}
 _ATTRIBUTES: Final = {
     "viewBox", "transform", "d", "points", "x", "y", "cx", "cy", "rx", "ry", "fill", "stroke", "stroke-width",
@@ -230,7 +227,7 @@ _SHOWN: Final = 0.58
 
 
 def picture_svg(picture: Picture) -> tuple[str | None, str]:
-    """Return the SVG and nothing, or None and why there is none."""
+    """Return the SVG and an empty note, or None and the reason."""
     try:
         return _cleaned(picture.svg), ""
     except MissingExtraError as error:

@@ -1,4 +1,4 @@
-"""The columns that rules read: what can be chosen for each, how the data lie, and what the prediction does along it."""
+"""The columns that rules read: their choices, their distribution, and the average prediction along them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
 from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
 
-#: Rows that effects are averages over, at most: more would move no line that is seen.
+#: Largest number of rows that effects are averages over: more would move no visible line.
 MAX_AVERAGED: Final = 2000
-#: Steps of a histogram, at most.
+#: Largest number of steps of a histogram.
 _STEPS: Final = 32
-#: Steps that a slider has, at most: arrow keys should get somewhere.
+#: Largest number of steps of a slider, so that arrow keys move it visibly.
 _SLIDER_STEPS: Final = 1000
-#: Room on both sides of the outermost cut-offs, as a share of what lies between them.
-_ROOM: Final = 0.1
+#: Margin on both sides of the outermost cut-offs, as a share of the distance between them.
+_MARGIN: Final = 0.1
 
 #: Sliders end here: the distance between larger numbers may be more than a float can hold.
 _LARGEST: Final = 1e300
@@ -48,7 +48,7 @@ def typical_values(
     values: Sequence[Values] | None,
     ranges: Mapping[str, tuple[float, float]],
 ) -> list[float]:
-    """Return a value for each column: the middle of the data or of what was learned from, the most frequent code."""
+    """Return a value for each column: the median of the data or the middle of the training range, or the mode."""
     typical = []
     for j, column in enumerate(columns):
         data = None if values is None else values[j]
@@ -168,7 +168,7 @@ def _category(effects: Effects, j: int, importance: float, typical: int, codes: 
 
 
 def _other(choices: Sequence[tuple[int, str]]) -> str:
-    """Return a word for all categories that no rule names: they may be private, and mean the same to the model."""
+    """Return a word for all categories that no rule names: they may be private, and are equal to the model."""
     if not choices:
         return "any value"
     return f"not {choices[0][1]}" if len(choices) == 1 else "any other"
@@ -179,7 +179,7 @@ def _is_boolean(column: Column) -> bool:
 
 
 def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
-    """Return ends that leave room on both sides of the cut-offs.
+    """Return ends with a margin on both sides of the cut-offs.
 
     >>> _around((10.0, 20.0)), _around((4.0,)), _around(())
     ((9.0, 21.0), (2.0, 6.0), (0.0, 1.0))
@@ -187,8 +187,8 @@ def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
     if not cutoffs:
         return 0.0, 1.0
     low, high = min(cutoffs), max(cutoffs)
-    room = (high - low) * _ROOM or abs(low) / 2 or 1.0
-    return low - room, high + room
+    margin = (high - low) * _MARGIN or abs(low) / 2 or 1.0
+    return low - margin, high + margin
 
 
 def _step(low: float, high: float, cutoffs: Sequence[float]) -> float:
@@ -208,6 +208,6 @@ def _decimals(number: float) -> str:
 
 
 def _rounded(value: float, step: float) -> float:
-    """Return a multiple of a power of ten without the dust of binary fractions."""
+    """Return a multiple of a power of ten without binary rounding errors."""
     digits = round(-math.log10(step))
     return round(value, digits) if digits > 0 else float(round(value / step) * step)

@@ -1,4 +1,4 @@
-"""How a page writes numbers: all digits of weights and predictions, no more than mean something of the rest."""
+"""Formats of numbers in a page: all digits of weights and predictions, the significant ones of the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from dln.circuit._words import thousands
 
-#: Digits after the point that are still shown one by one.
+#: Largest number of digits after the point.
 _MOST_DECIMALS: Final = 15
 
 
@@ -45,7 +45,7 @@ def percent(share: float) -> str:
 
 
 def plain(number: float) -> str:
-    """Return a value of a column as rules print it: without thousands set apart, for it may be a year.
+    """Return a value of a column as rules print it: without a thousands separator, because it may be a year.
 
     >>> plain(1919.0), plain(12345.678), plain(0.30000001)
     ('1919', '12346', '0.3')
@@ -54,7 +54,7 @@ def plain(number: float) -> str:
 
 
 def alike(value: float, size: float) -> str:
-    """Return a number with as many digits as three digits of another have: numbers below each other read alike.
+    """Return a number with the decimals that `size` has at three digits, so that columns of numbers align.
 
     >>> alike(-23.334, 2669.0), alike(0.5, 3.2)
     ('−23', '0.50')
@@ -64,7 +64,7 @@ def alike(value: float, size: float) -> str:
 
 
 def bar(value: float, ends: Sequence[float]) -> tuple[float, float, float]:
-    """Return where a bar begins, how wide it is, and where zero is, in percent of what `ends` span.
+    """Return the start and the width of a bar and the position of zero, in percent of the range of `ends`.
 
     >>> bar(-5.0, (-10.0, 10.0))
     (25.0, 25.0, 50.0)

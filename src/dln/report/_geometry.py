@@ -14,7 +14,7 @@ from dln.report._page_data import NumberColumn, Scores, Sizes
 #: The plot of predicted against true.
 _SIDE: Final = 480.0
 _EDGE: Final = (76.0, 470.0)
-#: A chart of a column, 320 wide: where the line is drawn, where the histogram stands, and where both end.
+#: A chart of a column, 320 wide: ranges of the line, of the histogram, and of both across.
 LINE: Final = (20.0, 112.0)
 _BARS: Final = (132.0, 160.0)
 SIDES: Final = (8.0, 312.0)
@@ -30,7 +30,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A circle, and what it says when pointed at."""
+    """A circle and its tooltip."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ScatterChart:
-    """Predicted against true: dots by how many rows they stand for, and the band of the 90 % interval."""
+    """Predicted against true: dots sized by their numbers of rows, and the band of the 90 % interval."""
 
     x: tuple[Tick, ...]
     y: tuple[Tick, ...]
@@ -97,7 +97,7 @@ def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
 
 @dataclass(frozen=True, slots=True)
 class EffectChart:
-    """What the prediction does along a column: a staircase, cut-offs, and how the data lie."""
+    """The prediction along a column: a staircase, cut-offs, and a histogram of the data."""
 
     line: str
     x: tuple[Tick, ...]
@@ -112,8 +112,8 @@ def effect_chart(column: NumberColumn) -> EffectChart:
     low, high = column.ends
     across = Scale(low, high, *SIDES)
     levels = sorted({column.averages[0], *column.averages})
-    room = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
-    up = Scale(levels[0] - room, levels[-1] + room, LINE[1], LINE[0])
+    margin = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
+    up = Scale(levels[0] - margin, levels[-1] + margin, LINE[1], LINE[0])
     xs = [SIDES[0], *(min(max(across(cutoff), SIDES[0]), SIDES[1]) for cutoff in column.cutoffs), SIDES[1]]
     line = f"M{xs[0]},{up(column.averages[0])}"
     for level, end in zip(column.averages, xs[1:], strict=True):
@@ -150,7 +150,7 @@ class SizesChart:
 
 
 def sizes_chart(sizes: Sizes) -> SizesChart:
-    """Return the chart of what other sizes are worth."""
+    """Return the chart of the validated R² of other sizes."""
     known = [point for point in sizes.points if point.conditions > 0]
     low, high = _share_range([point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling]))
     largest = max((point.conditions for point in known), default=1)
@@ -170,10 +170,10 @@ def sizes_chart(sizes: Sizes) -> SizesChart:
 
 
 def _share_range(shares: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis for values of R², with some room beyond them, but none above 1."""
+    """Return the ends of an axis for values of R², with a margin beyond them, but none above 1."""
     low, high = min(shares, default=0.0), max(shares, default=1.0)
-    room = (high - low) * 0.08 or 0.05
-    return low - room, min(1.0, high + room) if high <= 1.0 else high + room
+    margin = (high - low) * 0.08 or 0.05
+    return low - margin, min(1.0, high + margin) if high <= 1.0 else high + margin
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""All that a page tells, as plain frozen values: numbers, names and words, no markup."""
+"""The content of a page as plain frozen values: numbers, names and words, no markup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a rule's words: a column's name, a category, or what stands between them."""
+    """A piece of a rule's words: a column's name, a category, or the text between them."""
 
     kind: Literal["text", "name", "value"]
     text: str
@@ -19,7 +19,7 @@ Words: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class CardRule:
-    """A rule of the scorecard; `support` is the share of rows on which it fires, None if nobody knows."""
+    """A rule of the scorecard; `support` is the share of rows on which it fires, None if unknown."""
 
     index: int
     words: Words
@@ -29,7 +29,7 @@ class CardRule:
 
 @dataclass(frozen=True, slots=True)
 class CardGroup:
-    """Rules that use the same columns, and which share of all that rules move they move."""
+    """Rules that use the same columns, and their share of the sum of contributions."""
 
     columns: tuple[str, ...]
     rules: tuple[CardRule, ...]
@@ -38,7 +38,7 @@ class CardGroup:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """The whole model: where the sum starts, and the rules with their weights."""
+    """The whole model: the intercept, and the rules with their weights."""
 
     target: str
     intercept: float
@@ -47,18 +47,18 @@ class Scorecard:
     n_rules: int
     n_conditions: int
     lines: int
-    """Lines that the rules take, about, where two columns of them stand on a sheet."""
+    """Approximate number of lines of the rules in two columns on a sheet."""
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest weight, zero included: what bars are drawn against."""
+        """The lowest and the highest weight, zero included: the range of the bars."""
         weights = [rule.weight for group in self.groups for rule in group.rules]
         return min([0.0, *weights]), max([0.0, *weights])
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBin:
-    """Rows that are alike in a column: how far predictions are off on average, with sign and without."""
+    """Rows that are alike in a column: mean error and mean absolute error of their predictions."""
 
     label: str
     n_rows: int
@@ -68,7 +68,7 @@ class ErrorBin:
 
 @dataclass(frozen=True, slots=True)
 class ErrorsByColumn:
-    """Where in a column predictions are off."""
+    """Errors of predictions along a column."""
 
     name: str
     bins: tuple[ErrorBin, ...]
@@ -85,7 +85,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well the model predicts the rows that were given: errors are predicted minus true."""
+    """Scores on the rows of the data: errors are predicted minus true."""
 
     n_rows: int
     r2: float | None
@@ -100,7 +100,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the model itself knows of how well it predicts rows that it has not learned from."""
+    """Scores that the model has from its fit, on held-out rows."""
 
     n_rows: int
     target_ends: tuple[float, float]
@@ -108,15 +108,15 @@ class Known:
     half_width: float | None
     """Of the 90 % interval."""
     middle_error: float | None
-    """Half of all errors are smaller."""
+    """Median absolute error."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn:
     """A column of numbers that rules read.
 
-    `ends` are those of its slider and chart, `learned` those that the model learned from, `typical` is where the
-    slider stands at first. `averages` has one mean prediction more than there are cut-offs: up to the first, between
+    `ends` are those of its slider and chart, `learned` those of the training data, `typical` is the first position of
+    the slider. `averages` has one mean prediction more than there are cut-offs: up to the first, between
     them, beyond the last. `counts` are rows in equal steps between the ends, of the data if there are any.
     """
 
@@ -136,7 +136,7 @@ class NumberColumn:
 
 @dataclass(frozen=True, slots=True)
 class CategoryOption:
-    """A category, or what else can be chosen: `code` is `MISSING` or `UNKNOWN` for these."""
+    """A category, or the choice of a missing or unknown one, with `code` `MISSING` or `UNKNOWN`."""
 
     code: int
     label: str
@@ -170,7 +170,7 @@ class SizePoint:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What other sizes are worth, and in a sentence what more conditions would bring."""
+    """Validated R² of other sizes, and a sentence on more conditions."""
 
     points: tuple[SizePoint, ...]
     ceiling: float | None
@@ -192,7 +192,7 @@ class DataRows:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact: its name, what it is, and whether that is code."""
+    """A fact: its name and its text, which may be code."""
 
     name: str
     text: str
@@ -207,14 +207,14 @@ class ReportData:
     target: str
     decimals: int
     source: str | None
-    """What the rows are called, None if none were given."""
+    """Name of the data, None if there is none."""
     known: Known
     scores: Scores | None
     card: Scorecard
     columns: tuple[InputColumn, ...]
     """In the order in which the page's code takes them."""
     n_averaged: int | None
-    """Rows that effects are averages over; None where there are none and effects are those of the typical row."""
+    """Number of rows that effects are averages over; None for the effects of the typical row alone."""
     sizes: Sizes | None
     picture: str | None
     """SVG, made of known elements only."""
@@ -225,4 +225,4 @@ class ReportData:
     script: str
     """The exported model."""
     category_constants: tuple[str | None, ...]
-    """What the exported model calls the categories of each column; None for numbers."""
+    """Name of each column's categories in the exported model; None for numbers."""

@@ -1,6 +1,6 @@
-"""`ReportData` → HTML, by templates that escape whatever they are given.
+"""`ReportData` → HTML, by templates that escape all values.
 
-The page has one style and one script, and a policy that lets no other be.
+The page has one style and one script, and a policy that forbids others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
-#: In this order they are one function: each uses what stands before it.
+#: Concatenated in this order to one function: each uses those before it.
 _SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js", "rows.js", "start.js")
 
 
@@ -92,7 +92,7 @@ def _category(column: CategoryColumn) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    """Return JSON that no parser of a page takes for markup."""
+    """Return JSON without characters of markup."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 

@@ -1,4 +1,4 @@
-"""``model.report``, and what a notebook shows of a fitted model."""
+"""``model.report``, and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
 
 
 class ReportableModel(ReadableModel):
-    """The page of a fitted model as a method, and a small one for notebooks."""
+    """The page of a fitted model as a method, and its scorecard in notebooks."""
 
     training_facts_: Mapping[str, Any]
 
@@ -32,7 +32,7 @@ class ReportableModel(ReadableModel):
         include_rows: bool | int = False,
         title: str | None = None,
     ) -> Path:
-        """Write one HTML page to open, read and play with: rules, what-if, effects of columns, errors, and facts.
+        """Write one interactive HTML page: rules, what-if, effects of columns, errors, and facts.
 
         The page is one file that loads nothing and can be printed; its predictions are those of `predict`, bit for
         bit. Needs the extra ``report``.
@@ -42,26 +42,26 @@ class ReportableModel(ReadableModel):
         path : path
             The file, like "house.html".
         X : table of shape (n_samples, n_features), optional
-            Rows that the model has not learned from: effects are averages over them, histograms are theirs. Without
-            them the page tells what the model itself knows.
+            Held-out rows: effects are averages over them, histograms are theirs. Without them the page shows the scores
+            of the fit.
         y : array-like of shape (n_samples,), optional
-            Their targets: how well the model predicts them, and where it errs.
+            Their targets, for scores and errors.
         include_rows : bool or int, default=False
-            Whether the page holds rows of X, for readers to pick and compare: at most 1000, or as many as it says.
-            Without it no row is in the page, for tables are private: only counts, averages and ranges.
+            Put rows of X into the page, to pick and compare: at most 1000, or the given number. By default no row is in
+            the page, only counts, averages and ranges.
         title : str, optional
-            The page's title; the target's name if it is not given.
+            The page's title; by default the target's name.
 
         Returns
         -------
         Path
-            Where the page is.
+            The file.
 
         """
         return write_report(self, path, X, y, include_rows=include_rows, title=title)
 
     def _html_repr(self) -> str:
-        """What scikit-learn shows in a notebook: here the scorecard, once there is one."""
+        """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""
         shown = model_html(self) if hasattr(self, "circuit_") else None
         if shown is not None:
             return shown
@@ -83,14 +83,14 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 
 
 def model_html(model: ReportableModel) -> str | None:
-    """Return the scorecard of a fitted model, or None where templates cannot be used."""
+    """Return the scorecard of a fitted model, or None if Jinja2 is not installed."""
     from dln.report._scorecard import scorecard
 
     return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
 
 
 def rules_html(rules: RuleTable) -> str | None:
-    """Return a table of rules, in its own order, or None where templates cannot be used."""
+    """Return a table of rules, in its own order, or None if Jinja2 is not installed."""
     shown = tuple(
         CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
         for row in rules.rows[:MAX_ROWS]
@@ -103,7 +103,7 @@ def rules_html(rules: RuleTable) -> str | None:
 
 
 def explanation_html(explanation: Explanation) -> str | None:
-    """Return why a row gets its prediction, or None where templates cannot be used."""
+    """Return an explanation of a prediction, or None if Jinja2 is not installed."""
     return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
 
 
@@ -112,5 +112,5 @@ def _rendered(template: str, **values: object) -> str | None:
 
     try:
         return render_part(template, **values)
-    except MissingExtraError:  # a notebook then shows text, which says the same
+    except MissingExtraError:  # a notebook then shows the text
         return None

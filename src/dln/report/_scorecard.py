@@ -1,4 +1,4 @@
-"""The scorecard: rules grouped by the columns that they use, those that move the prediction most first."""
+"""The scorecard: rules grouped by the columns that they use, with their words and warnings about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dln.readers._rules import RuleRow, RuleTable
 from dln.report._figures import percent, plain
 from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard, Words
 
-#: Characters of a rule that stand on one line where a sheet has two columns of them.
+#: Characters of a rule on one line, with two columns of rules on a sheet.
 _LINE: Final = 44
 
 
@@ -35,7 +35,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
     for row in rules:
         by_columns.setdefault(tuple(node_columns(circuit, circuit.rules[row.index].node)), []).append(row)
-    # A heading for a single rule would say less than the rule itself.
+    # A heading for a single rule would repeat the rule.
     single = [key for key, rows in by_columns.items() if len(key) != 1 and len(rows) == 1]
     if len(single) > 1:
         alone = [row for key in single for row in by_columns.pop(key)]
@@ -47,7 +47,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
         return CardRule(row.index, phrase(circuit, circuit.rules[row.index].node), row.weight, support)
 
     def staircase(row: RuleRow) -> tuple[float, float]:
-        """Cut-offs of one column read best in the column's own order, other rules by what they move."""
+        """Order rules on one column by their cut-offs, others by their contributions."""
         node = circuit.rules[row.index].node
         condition = formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else True
         if isinstance(condition, NumberCondition) and condition.ends:
@@ -75,7 +75,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
 
 
 def _moved(row: RuleRow) -> float:
-    """What a rule moves; its weight where nobody knows how often it fires."""
+    """Return a rule's contribution, or its absolute weight if its support is unknown."""
     return abs(row.weight) if math.isnan(row.contribution) else row.contribution
 
 
@@ -88,7 +88,7 @@ def _lines(groups: Sequence[CardGroup]) -> int:
 
 # --- words of rules ---------------------------------------------------------------------------------------------------
 
-#: What stands around a name or a category: in no words, for what cannot be printed is spelled out.
+#: Delimiter of names and categories: it is in no words, because characters that cannot be printed are spelled out.
 _MARK: Final = "\0"
 _MARKED: Final = replace(
     WORDS,
@@ -117,9 +117,9 @@ def phrase(circuit: Circuit, node: int) -> Words:
 
 #: A rule rests on few rows if it fires on fewer than this, or fails to.
 FEW_ROWS: Final = 10
-#: Missing values are worth a word from this share on.
+#: Share of missing values from which on there is a warning.
 MANY_MISSING: Final = 0.2
-#: Names that are listed before it says how many more there are.
+#: Rules that a warning lists before it counts the rest.
 _LISTED: Final = 5
 
 
@@ -129,7 +129,7 @@ def caveats(
     ranges: Mapping[str, tuple[float, float]],
     data: Sequence[tuple[Column, Values]],
 ) -> tuple[str, ...]:
-    """Return a sentence for each thing to be careful about; `data` are the columns that rules read."""
+    """Return a sentence for each warning; `data` are the columns that rules read."""
     return (*_few_rows(card, n_learned), *(text for column, values in data for text in _column(column, values, ranges)))
 
 
@@ -144,7 +144,7 @@ def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
 
 
 def _resting_on(rule: CardRule, n_learned: int) -> int:
-    """Rows that tell the rule's weight: those on which it fires, or those on which it does not if they are fewer."""
+    """Return the number of rows that fix the rule's weight: those on which it fires, or the others if fewer."""
     support = rule.support or 0.0
     return round(min(support, 1.0 - support) * n_learned)
 

@@ -1,4 +1,4 @@
-"""How well a model predicts rows whose target is known, and where it errs."""
+"""Scores of predictions on rows whose target is known, and their errors along each column."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores
 
 Floats = npt.NDArray[np.float64]
 
-#: Squares along each side of the plot of predicted against true. A page tells how rows lie, not where each one is:
-#: tables are private, and a million points would say no more.
+#: Squares along each side of the plot of predicted against true. A page shows the density of rows, not each one:
+#: tables are private, and a million points would show no more.
 _SQUARES: Final = 48
-#: Groups of rows that a column is cut into, at most.
+#: Largest number of groups of rows along a column.
 _GROUPS: Final = 8
 
 
 def score_rows(
     columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, half_width: float | None
 ) -> Scores:
-    """Return the scores of predictions; `columns` are those to look for errors in."""
+    """Return the scores of predictions; errors are broken down by `columns`."""
     error = predicted - y
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
@@ -45,7 +45,7 @@ def score_rows(
 def _r2(y: Floats, error: Floats) -> float | None:
     """Return R², or None where the target does not vary, or hardly against the errors."""
     spread = y - y.mean()
-    size = float(np.abs(spread).max())  # squared in this unit, huge and tiny targets stay what they are
+    size = float(np.abs(spread).max())  # squares of huge and tiny targets neither overflow nor vanish in this unit
     if size == 0:
         return None
     with np.errstate(over="ignore"):
@@ -75,7 +75,7 @@ def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
 
 
 def _pattern(errors: ErrorsByColumn) -> float:
-    """How much of the errors a column tells: where it is most, it is worth a look first."""
+    """Return the sum of the absolute mean errors over a column's groups: columns are sorted by it."""
     return sum(group.n_rows * abs(group.mean_error) for group in errors.bins)
 
 

@@ -1,6 +1,6 @@
-"""The bytes of a file → a model, trusting nothing.
+"""The bytes of an untrusted file → a model.
 
-In this order: size, magic, format, checksum, schema, canonical form, meaning. Each step bounds what the next can meet.
+In this order: size, magic, format, checksum, schema, canonical form, meaning. Each step bounds the input of the next.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dln.readers.model_file._write import canonical_json
 
 _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
-#: A first line is short; what is longer is another kind of file.
+#: Largest length of the first line: a longer one is another kind of file.
 _FIRST_LINE: Final = 64
 
 _EXPONENT: Final = re.compile(rb"[0-9]e")
@@ -59,7 +59,7 @@ def read_model(path: AnyPath, max_bytes: int = MAX_BYTES) -> SavedModel:
 
 
 def _read(path: AnyPath, max_bytes: int) -> bytes:
-    # Without blocking: a pipe that nobody writes to is refused, not waited for.
+    # Without blocking: a pipe without a writer is refused, not waited for.
     with open(path, "rb", opener=lambda p, flags: os.open(p, flags | getattr(os, "O_NONBLOCK", 0))) as file:
         facts = os.fstat(file.fileno())
         if not stat.S_ISREG(facts.st_mode):

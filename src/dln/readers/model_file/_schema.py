@@ -1,4 +1,4 @@
-"""What stands in a model file: the schema of its JSON, and the model that it describes.
+"""The schema of the JSON in a model file, and the model that it describes.
 
 Field names and their order are the format: `docs/model-file.md` describes them, `docs/model-file.schema.json` is made
 from them. After a release, a change here is a new format.
@@ -26,7 +26,7 @@ FORMAT: Final = 1
 #: than a hundredth of this.
 MAX_BYTES: Final = 16 * 2**20
 
-#: What JSON has no numbers for; a loss can be one.
+#: Names of numbers that JSON does not have; a loss can be one.
 NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -120,7 +120,7 @@ class PointPart(_Part, frozen=True):
     rules: Index | None = None
     r2: float | None = None
     own: bool = False
-    """Whether this is the model itself."""
+    """The point of the model itself."""
     smaller: SmallerPart | None = None
 
 
@@ -141,7 +141,7 @@ class ModelPart(_Part, frozen=True):
     literals: list[AbovePart | InPart | MissingPart]
     columns: Annotated[list[ColumnPart], Meta(min_length=1)]
     named: bool
-    """Whether the columns' names are the user's; otherwise columns are known by their position alone."""
+    """The columns' names are the user's; otherwise columns are identified by position."""
     parameters: dict[str, Scalar | list[Scalar]]
     n_iter: Index
     history: dict[str, list[Scalar]]
@@ -153,9 +153,9 @@ class ModelPart(_Part, frozen=True):
     dates: list[str] = []
     """Columns of the table that were dates: those of the model are their parts, like ``sold_at (month)``."""
     intervals: IntervalsPart | None = None
-    """How far predictions may be off."""
+    """Prediction intervals."""
     kind: TypingLiteral["rules", "network"] = "rules"
-    """Whether it was learned as a page of rules or as the paper's network."""
+    """The learner: `RuleRegressor` or `DLNRegressor`."""
     frontier: FrontierPart | None = None
     """Models of other sizes."""
 

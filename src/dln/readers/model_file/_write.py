@@ -117,7 +117,7 @@ def _frontier_part(model: SavedModel) -> FrontierPart | None:
     if model.frontier is None:
         return None
     points = []
-    # Two sizes may have come to the same model: the larger is the model's own.
+    # Two sizes may have the same model: the larger is the model's own.
     own_index = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
     for k, point in enumerate(model.frontier):
         circuit, own = point.circuit, k == own_index

@@ -14,8 +14,8 @@ function showEffect(j, chart, values) {
   const mine = blockValues(j).map((value) => predicted(withValue(values, j, value)));
   const { averages, ends } = COLUMNS[j];
   const low = Math.min(...mine, ...averages), high = Math.max(...mine, ...averages);
-  const room = (high - low) * 0.06 || Math.abs(low) * 0.1 || 1;
-  const up = (level) => BOTTOM - ((BOTTOM - TOP) * (level - low + room)) / (high - low + 2 * room);
+  const margin = (high - low) * 0.06 || Math.abs(low) * 0.1 || 1;
+  const up = (level) => BOTTOM - ((BOTTOM - TOP) * (level - low + margin)) / (high - low + 2 * margin);
   chart.querySelector(".average").setAttribute("d", staircase(j, averages, up));
   chart.querySelector(".this").setAttribute("d", staircase(j, mine, up));
   const here = chart.querySelector(".here");

@@ -13,7 +13,7 @@ function startRows() {
     for (const list of [first, second]) list.append(element("option", { value: i }, label(i)));
   });
 
-  function told(i) {
+  function summary(i) {
     const parts = [`Row ${ROWS.numbers[i]}: predicted ${points(made[i])}`];
     if (ROWS.true) parts.push(`true ${rough(ROWS.true[i])}`, `off by ${error(i) < 0 ? "−" : "+"}${rough(Math.abs(error(i)))}`);
     return parts.join(", ");
@@ -60,7 +60,7 @@ function startRows() {
     const a = Number(first.value);
     const b = second.value === "" ? null : Number(second.value);
     const picked = b === null ? [a] : [a, b];
-    byId("row-sum").textContent = picked.map(told).join("; ") + ".";
+    byId("row-sum").textContent = picked.map(summary).join("; ") + ".";
     showValues(picked);
     byId("row-why").hidden = b !== null;
     byId("versus").hidden = b === null;

@@ -1,7 +1,7 @@
 // Why: from where the sum starts, rule by rule, to the prediction.
 
 const BY_WEIGHT = rules.map((_, index) => index).sort((a, b) => Math.abs(rules[b].weight) - Math.abs(rules[a].weight));
-const FIRST = 12; // rules that are shown one by one until all are asked for
+const FIRST = 12; // rules that are shown before the button for all
 
 function stepBar() {
   const bar = shape("rect", { y: 1, height: 8 });
