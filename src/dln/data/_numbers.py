@@ -18,11 +18,10 @@ from dln.data._column_kinds import TEXT_DTYPES, Raw, as_array, complex_refused, 
 LARGEST_WHOLE: Final = 2**53
 
 
-def numbers_of(raw: Raw, name: str, *, is_finite: bool = False, first_row: int = 0, learns: bool = False) -> Values:
+def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False) -> Values:
     """Return a number column, ``(n_rows,) float32 or float64``: a view if X holds such floats already.
 
-    `is_finite` skips the check for infinity, `first_row` is that of messages, and `learns` warns of whole numbers that
-    float64 rounds.
+    `first_row` is that of messages; `learns` warns of whole numbers that float64 rounds.
     """
     may_round = learns and _may_hold_large_whole_numbers(raw)
     if isinstance(raw, nw.Series):
@@ -40,7 +39,7 @@ def numbers_of(raw: Raw, name: str, *, is_finite: bool = False, first_row: int =
     elif raw.dtype.kind not in "fiub":
         raise wrong_type(name, f"{raw.dtype}")
     values = raw if is_plain(raw) else raw.astype(np.float64)
-    if not is_finite:
+    if raw.dtype.kind == "f":
         check_finite(values, name, first_row)
     if may_round and (np.abs(values) >= LARGEST_WHOLE).any():
         message = (

@@ -18,7 +18,7 @@ import numpy as np
 
 from dln.circuit._circuit import MISSING, Category, Column, Values
 from dln.data._categories import codes_of, learn_categories, recoded, writable_text
-from dln.data._column_kinds import dates_of, kind_of
+from dln.data._column_kinds import Raw, dates_of, kind_of
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, telling_parts, weekday_codes
 from dln.data._numbers import numbers_of
 from dln.data._source import Location, Source, array_names, chosen_categories, locations_of, open_source
@@ -49,7 +49,6 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     chosen = chosen_categories(categorical_features, names)
     columns: list[Column] = []
     values: list[Values | Callable[[], Values]] = []
-    is_finite = source.is_finite()
     for j, name in enumerate(names):
         raw = source.column(j)
         kind = kind_of(raw, name, is_category=None if chosen is None else j in chosen)
@@ -65,8 +64,8 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
             values.append(codes)
         else:
             columns.append(Column(text))
-            numbers = numbers_of(raw, name, is_finite=is_finite, learns=True)
-            values.append(numbers if _is_kept(numbers, source, j, name) else partial(source.numbers, j, name))
+            numbers = numbers_of(raw, name, learns=True)
+            values.append(numbers if _is_kept(numbers, raw, source) else partial(numbers_of, raw, name))
             del numbers
     if len(columns) > len(names):
         _check_unique(columns)
@@ -75,13 +74,12 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)
 
 
-def _is_kept(values: Values, source: Source, j: int, name: str) -> bool:
+def _is_kept(numbers: Values, raw: Raw, source: Source) -> bool:
     """Return whether to keep a number column: a view of X, of few rows, or converted from objects."""
-    raw = source.column(j)
     is_object = isinstance(raw.dtype, nw.Object) if isinstance(raw, nw.Series) else raw.dtype.kind == "O"
     if source.n_rows < LARGE or source.is_plain_array() or is_object:
         return True
-    return np.may_share_memory(values, source.numbers(j, name))
+    return np.may_share_memory(numbers, numbers_of(raw, ""))
 
 
 def _check_unique(columns: Sequence[Column]) -> None:

@@ -12,16 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
-from dln.circuit._circuit import Column, Values
+from dln.circuit._circuit import Column
 from dln.data._column_kinds import Raw
 from dln.data._dates import DatePart, split_part_name, with_dates_whole
-from dln.data._numbers import LARGEST_WHOLE, is_plain, numbers_of
+from dln.data._numbers import LARGEST_WHOLE, is_plain
 
 #: Names that scikit-learn lists before it prints "...".
 LISTED: Final = 5
-
-#: Numbers of an array that are checked for infinity at once: they stay in the cache.
-CHUNK: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +36,6 @@ class Source:
         """Return a column as X holds it."""
         return self.data[:, j]
 
-    def numbers(self, j: int, name: str) -> Values:
-        """Return a number column that was checked before."""
-        return numbers_of(self.column(j), name, is_finite=True)
-
     def part(self, start: int, stop: int) -> Source:
         """Return some of the rows."""
         return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
@@ -50,13 +43,6 @@ class Source:
     def is_plain_array(self) -> bool:
         """Return whether the columns are views of an array of floats."""
         return isinstance(self.data, np.ndarray) and is_plain(self.data)
-
-    def is_finite(self) -> bool:
-        """Return whether no number of a C-contiguous array is infinite: faster row by row than column by column."""
-        if not isinstance(self.data, np.ndarray) or not is_plain(self.data) or not self.data.flags.c_contiguous:
-            return False
-        chunk = max(1, CHUNK // self.n_columns)
-        return not any(np.isinf(self.data[start : start + chunk]).any() for start in range(0, self.n_rows, chunk))
 
 
 def open_source(X: Any) -> Source:
