@@ -21,7 +21,7 @@ SMALL: dict[str, Any] = {
     "random_state": 0,
     "n_jobs": 1,
 }
-SMALL_PAPER: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
+SMALL_NETWORK: dict[str, Any] = {"hidden_layer_sizes": (12, 8), "max_epochs": 5, "random_state": 0, "n_jobs": 1}
 
 
 def small(**changes: object) -> RuleRegressor:
@@ -29,9 +29,9 @@ def small(**changes: object) -> RuleRegressor:
     return RuleRegressor(**{**SMALL, **changes})
 
 
-def paper(**changes: object) -> DLNRegressor:
+def network(**changes: object) -> DLNRegressor:
     """The paper's network, fitted in a blink."""
-    return DLNRegressor(**{**SMALL_PAPER, "max_epochs": 15, **changes})
+    return DLNRegressor(**{**SMALL_NETWORK, "max_epochs": 15, **changes})
 
 
 def bytes_of(model: RuleRegressor | DLNRegressor, folder: Path) -> bytes:
@@ -101,13 +101,13 @@ def models() -> tuple[tuple[RuleRegressor | DLNRegressor, Any], ...]:
     cases: list[tuple[RuleRegressor | DLNRegressor, Any, Any]] = [
         (RuleRegressor(**{**SMALL, "n_teachers": 2}), mixed, y),
         (RuleRegressor(**{**SMALL, "n_grown_rules": 40}), mixed, y * 1e6),
-        (DLNRegressor(**SMALL_PAPER, refit="ridge"), mixed, y / 1e6),
+        (DLNRegressor(**SMALL_NETWORK, max_conditions=30), mixed, y / 1e6),
         (RuleRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
-        (DLNRegressor(**SMALL_PAPER), numbers, y),
-        (DLNRegressor(**SMALL_PAPER, early_stopping=False), numbers.astype(np.float32), y),
+        (DLNRegressor(**SMALL_NETWORK), numbers, y),
+        (DLNRegressor(**SMALL_NETWORK, validation_fraction=None, refit=True), numbers.astype(np.float32), y),
         (RuleRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
         (RuleRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
         (RuleRegressor(**SMALL), mixed, np.full(len(y), 3.5)),
-        (DLNRegressor(**{**SMALL_PAPER, "hidden_layer_sizes": (150, 100)}), mixed, y),
+        (DLNRegressor(**{**SMALL_NETWORK, "hidden_layer_sizes": (150, 100)}), mixed, y),
     ]
     return tuple((model.fit(X, values), X) for model, X, values in cases)

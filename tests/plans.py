@@ -9,12 +9,10 @@ PLAN = Plan(
     temperature_decay=0.8,
     min_temperature=0.1,
     sum_link_threshold=0.8,
-    gradient_factor=1.0,
     loss="squared_error",
     quantile=0.5,
     learning_rate=0.05,
     learning_rate_schedule="constant",
     batch_size=32,
     max_epochs=4,
-    patience=None,
 )

@@ -14,7 +14,7 @@ from sklearn.datasets import make_friedman1
 from dln import DLNRegressor, FitInterruptedWarning, RuleRegressor
 from dln._interrupt import ctrl_c_calls
 from dln.rules import _learn
-from models import SMALL, SMALL_PAPER, frame, target
+from models import SMALL, SMALL_NETWORK, frame, target
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals between processes are a Unix matter")
 
@@ -182,7 +182,7 @@ def test_ctrl_c_keeps_the_papers_best_epoch():
         if epoch.epoch == 3:
             raise KeyboardInterrupt
 
-    model = DLNRegressor(**{**SMALL_PAPER, "max_epochs": 1000}, callbacks=[press])
+    model = DLNRegressor(**{**SMALL_NETWORK, "max_epochs": 1000}, callbacks=[press])
     with pytest.warns(FitInterruptedWarning, match=r"best epoch so far: [123]\."):
         model.fit(table, target(table))
     assert model.n_iter_ == 3

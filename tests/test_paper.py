@@ -9,13 +9,13 @@ import pytest
 
 from dln import FitInterruptedWarning
 from dln._regressor import draw_seed
-from models import paper
+from models import network
 
 
 def test_refit_weights_are_no_worse_than_the_networks(houses):
     """With refit="ridge" the weights are solved for on all rows: the training error does not rise."""
     X, y = houses
-    plain, refitted = paper(random_state=3, refit=None).fit(X, y), paper(random_state=3).fit(X, y)
+    plain, refitted = network(random_state=3, refit=None).fit(X, y), network(random_state=3).fit(X, y)
     assert refitted.score(X, y) >= plain.score(X, y) - 1e-3
 
 
@@ -24,7 +24,7 @@ def test_the_papers_network_keeps_its_number_of_rules(houses, loss):
     """At most `max_rules` rules; None keeps what was trained, and more rules come nearer to what all of them say."""
     X, y = houses
     settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "loss": loss, "rule_tolerance": 0}
-    whole, few, fewer = (paper(**settings, max_rules=n).fit(X, y) for n in (None, 10, 3))
+    whole, few, fewer = (network(**settings, max_rules=n).fit(X, y) for n in (None, 10, 3))
     assert len(whole.rules_) > 10
     assert len(few.rules_) <= 10
     assert len(fewer.rules_) <= 3
@@ -38,7 +38,7 @@ def test_a_larger_tolerance_keeps_fewer_rules(houses, given):
     X, y = houses
     settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "max_rules": None}
     validation = {"X_val": X[250:], "y_val": y[250:]} if given else {}
-    n = [len(paper(**settings, rule_tolerance=t).fit(X[:250], y[:250], **validation).rules_) for t in (0, 0.1, 1.0)]
+    n = [len(network(**settings, rule_tolerance=t).fit(X[:250], y[:250], **validation).rules_) for t in (0, 0.1, 1.0)]
     assert n[0] >= n[1] >= n[2]
     assert n[0] > n[2]
 
@@ -47,7 +47,7 @@ def test_without_a_refit_the_papers_network_keeps_its_rules_and_weights(houses):
     """`max_rules` is for rules whose weights are solved for: the network's own are those that it was trained with."""
     X, y = houses
     settings = {"hidden_layer_sizes": (40, 40), "random_state": 3, "refit": None}
-    one, other = (paper(**settings, max_rules=n).fit(X, y) for n in (None, 3))
+    one, other = (network(**settings, max_rules=n).fit(X, y) for n in (None, 3))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
@@ -55,11 +55,11 @@ def test_the_temperature_falls_over_the_epochs_that_there_are(houses):
     """Without a decay, the minimum is reached after 85 % of the epochs, however many; with 1 it stays."""
     X, y = houses
     for epochs in (10, 40):
-        fallen = paper(max_epochs=epochs, early_stopping=False).fit(X, y).history_["temperature"]
+        fallen = network(max_epochs=epochs, early_stopping=False).fit(X, y).history_["temperature"]
         assert fallen[0] == 1.0
         assert fallen[-1] == 0.03
         assert fallen[int(0.8 * epochs)] > 0.03
-    assert set(paper(temperature_decay=1.0).fit(X, y).history_["temperature"]) == {1.0}
+    assert set(network(temperature_decay=1.0).fit(X, y).history_["temperature"]) == {1.0}
 
 
 def test_several_networks_are_one_model_of_their_mean(houses):
@@ -67,10 +67,10 @@ def test_several_networks_are_one_model_of_their_mean(houses):
     X, y = houses
     settings = {"hidden_layer_sizes": (20, 20), "refit": None, "early_stopping": False}
     seeds = np.random.default_rng(draw_seed(3)).integers(2**31, size=2).tolist()
-    together = paper(**settings, random_state=3, n_networks=3).fit(X, y)
+    together = network(**settings, random_state=3, n_networks=3).fit(X, y)
     assert set(together.history_["network"]) == {0, 1, 2}
     with mock.patch("dln._dln.draw_seed", side_effect=[draw_seed(3), *seeds]):
-        alone = [paper(**settings).fit(X, y).predict(X) for _ in range(3)]
+        alone = [network(**settings).fit(X, y).predict(X) for _ in range(3)]
     assert not np.array_equal(alone[0], alone[1])
     np.testing.assert_allclose(together.predict(X), np.mean(alone, axis=0), atol=1e-3 * np.std(y))
 
@@ -80,7 +80,8 @@ def test_a_few_rules_of_several_networks_are_the_same_on_any_number_of_threads(h
     """Rules of all networks may be kept, as many as of one at the most; threads change nothing."""
     X, y = houses
     one, other = (
-        paper(hidden_layer_sizes=(20, 20), random_state=0, n_networks=3, n_jobs=n, **settings).fit(X, y) for n in (1, 3)
+        network(hidden_layer_sizes=(20, 20), random_state=0, n_networks=3, n_jobs=n, **settings).fit(X, y)
+        for n in (1, 3)
     )
     assert one.circuit_ == other.circuit_
     assert 0 < len(one.rules_) <= 60
@@ -91,7 +92,7 @@ def test_an_interrupted_training_of_several_networks_goes_on(houses, tmp_path):
     """From its checkpoint it ends in the same model as one that was not interrupted."""
     X, y = houses
     settings = {"hidden_layer_sizes": (10, 10), "random_state": 0, "n_networks": 2, "max_epochs": 12, "n_jobs": 1}
-    whole = paper(**settings).fit(X, y)
+    whole = network(**settings).fit(X, y)
     file = tmp_path / "training"
 
     def interrupt(epoch):
@@ -99,7 +100,7 @@ def test_an_interrupted_training_of_several_networks_goes_on(houses, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.warns(FitInterruptedWarning, match="best epoch so far: [0-9]+, [1-4]\\. "):
-        paper(**settings, checkpoint=file, callbacks=[interrupt]).fit(X, y)
-    resumed = paper(**settings, checkpoint=file).fit(X, y)
+        network(**settings, checkpoint=file, callbacks=[interrupt]).fit(X, y)
+    resumed = network(**settings, checkpoint=file).fit(X, y)
     assert resumed.circuit_ == whole.circuit_
     assert not file.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dln import DLNRegressor, RuleRegressor
-from models import paper, small
+from models import network, small
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_bad_parameters_of_the_papers_network(houses, parameters, match):
     """A wrong parameter of the paper's network is named, with what was required."""
     X, y = houses
     with pytest.raises(ValueError, match=match):
-        paper(**parameters).fit(X, y)
+        network(**parameters).fit(X, y)
 
 
 def test_each_class_refuses_the_parameters_of_the_other():

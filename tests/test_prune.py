@@ -9,7 +9,7 @@ from sklearn.datasets import make_friedman1
 
 import dln
 from dln import DLNRegressor, RuleRegressor, load
-from models import bytes_of, paper, small, some_table
+from models import bytes_of, network, small, some_table
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_prune_keeps_its_size_and_survives_saving(tmp_path):
 def test_the_papers_network_is_pruned_too(tmp_path):
     """Subsets of the network's rules have weights of their own, and no more conditions than asked for."""
     X, y = some_table("missing")
-    model = paper(max_epochs=5).fit(X, y)
+    model = network(max_epochs=5).fit(X, y)
     for point in model.frontier_:
         smaller = model.prune(point.conditions)
         assert smaller.rules_.n_conditions <= point.conditions

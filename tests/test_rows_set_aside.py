@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from models import paper, small
+from models import network, small
 
 
 def test_validation_data_can_be_given(houses):
@@ -19,7 +19,7 @@ def test_validation_data_can_be_given(houses):
             assert point.r2 == pytest.approx(smaller.score(X[200:], y[200:]), abs=0.01)
     assert model.intervals_.source == "rows set aside"
     assert model.intervals_.weight == len(X) - 200
-    by_epoch = paper().fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    by_epoch = network().fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     assert all(loss is not None for loss in by_epoch.history_["validation_loss"])
     with pytest.raises(ValueError, match="X_val was given without y_val"):
         small().fit(X, y, X_val=X)

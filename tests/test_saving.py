@@ -21,7 +21,7 @@ import dln
 from dln import DLNRegressor, ModelFileError, RuleRegressor
 from dln.circuit._circuit import IsIn
 from dln.readers.model_file import _write
-from models import SMALL, SMALL_PAPER, frame, models, target
+from models import SMALL, SMALL_NETWORK, frame, models, target
 
 
 def roundtrip(model: RuleRegressor, folder: Path) -> RuleRegressor:
@@ -81,7 +81,7 @@ def test_what_is_given_as_numpy_is_saved_as_numbers(tmp_path: Path):
     generator = np.random.RandomState(0)
     page = RuleRegressor(**{**SMALL, "n_grown_rules": np.int64(9), "random_state": generator}, quantile=np.float32(0.5))
     settings = {"hidden_layer_sizes": np.array([4, 4]), "max_epochs": np.int64(2), "random_state": generator}
-    network = DLNRegressor(**{**SMALL_PAPER, **settings}, learning_rate=np.float32(0.5))
+    network = DLNRegressor(**{**SMALL_NETWORK, **settings}, learning_rate=np.float32(0.5))
     loaded = roundtrip(page.fit(table, target(table)), tmp_path)
     assert (type(loaded), type(loaded.n_grown_rules), loaded.quantile) == (RuleRegressor, int, 0.5)
     assert loaded.random_state is None

@@ -1,12 +1,11 @@
-"""`DLNRegressor`: the paper's network, with all its knobs."""
+"""`DLNRegressor`: the paper's differentiable logic network, from a table to a circuit."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from dln._atomic import AnyPath
-from dln._interrupt import Deadline
-from dln._paper_rules import Labelled, RuleChoice, mean_circuit, subset_points
-from dln._paper_training import facts_of, task_data, validation_data
+from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
@@ -26,99 +22,100 @@ from dln._regressor import (
     Rows,
     Unseen,
     draw_seed,
+    end_early,
     layer_sizes,
     n_threads,
-    warn_cut_short,
 )
-from dln._saving import without_unused_categories
+from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
+from dln.circuit._conditions import count_conditions
 from dln.circuit.simplify import simplify
-from dln.network._checkpoint import Checkpoint, remove_checkpoint
+from dln.data._encoding import Encoded
+from dln.data._folds import held_out_weights
 from dln.network._discretize import discretize
-from dln.network._loop import Callback, Plan
-from dln.network._networks import Architecture, NetworkTask, Outcome, train_networks, validation_rows
+from dln.network._layout import Data
+from dln.network._loop import Callback, Plan, Trained, take
+from dln.network._networks import Architecture, NetworkTask, train_networks
+from dln.network._reduce import LabelledRows, Reduction, mean_circuit
 from dln.network._schedules import Schedule
-from dln.readers._frontier import Frontier
+from dln.readers._frontier import Frontier, Point
+from dln.readers._network_summary import network_summary
+from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 
-#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs; in the rest, what
-#: was chosen settles.
-COOLING_SHARE = 0.85
-#: Fewer rows than this are all trained on: a validation share of them would tell nothing.
-MIN_ROWS_TO_VALIDATE = 20
+#: Learning rate of a training of so many steps: it falls with the root of their number, and has an upper limit.
+LEARNING_RATE: Final = 0.005
+STEPS: Final = 5000
+MAX_LEARNING_RATE: Final = 0.02
+#: Without `temperature_decay`, the temperature reaches its minimum after this share of the epochs.
+COOLING_SHARE: Final = 0.85
+#: Fewer rows than this are all trained on: a share of them would measure nothing.
+MIN_ROWS_TO_VALIDATE: Final = 20
+#: Sizes, in conditions, of which the best sets of neurons are found.
+SIZES: Final = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 65, 80, 100, 150, 200, 300, 400)
+#: Rows on which smaller sizes of a whole network are selected when they are first needed.
+MAX_FRONTIER_ROWS: Final = 25_000
+#: Rows converted to float32 at once, so that their float64 form does not fill the memory.
+BLOCK: Final = 65_536
 
 
 class DLNRegressor(CircuitRegressor):
-    """The paper's differentiable logic network for regression, frozen into a Boolean circuit after training.
+    """The differentiable logic network of Yue and Jha, frozen into a Boolean circuit after training.
 
-    *Learning Interpretable Differentiable Logic Networks for Tabular Regression*. One network, whose rules are as long
-    as its depth makes them: for a model that people read, see `RuleRegressor`.
+    With its defaults it is the published method and nothing else: thresholds, layers of two-input logic gates and a
+    weighted sum are trained together by gradient descent, every choice is then settled by arg max, and the circuit is
+    simplified. Five parameters, each off by default, improve on it: `sum_links`, `refit`, `max_conditions`,
+    `learning_rate_schedule` and `n_networks`. `RuleRegressor` learns the most accurate page of rules instead.
 
     Parameters
     ----------
     hidden_layer_sizes : tuple of int, default=(300, 300, 300, 300)
-        Neurons in each logic layer. Those of the last enter the sum: many of them train better than few; with
-        ``refit="ridge"`` a few neurons of any layer take their place in the end. More layers make longer rules.
+        Neurons in each logic layer. Those of the last one are the rules of the sum.
     n_thresholds : int, default=10
-        Thresholds per number column, at most; each logic layer trains its own copy of them.
+        Thresholds per number column, at most. Each logic layer trains a copy of its own.
     n_candidate_links : int, default=8
         Inputs that each side of a neuron may choose from, drawn once at random.
     n_candidate_gates : int, default=8
         Gates that a neuron may choose from, at most 16.
     concatenate_inputs : bool, default=True
         Whether every logic layer sees the inputs besides the layer before it.
-    initial_sum_logit : float, default=2.0
-        Where the links of the sum start. At 2 all are open at first; at 0 all are closed.
-    sum_link_rate : float, default=0.0
-        What the learning rate is multiplied by for the links of the sum. At 0 all rules stay in the sum while the
-        network is trained. At 1, as in the paper, links learn as everything does, and many close for good.
+    sum_links : {"learned", "open"}, default="learned"
+        Whether the links of the sum are trained, so that rules can leave it, or all stay open.
     straight_through : {"separate", "neuron"} or None, default="separate"
-        How gradients pass the discrete choices. "separate": hard forward, backward with links and gates relaxed one by
-        one; "neuron": backward as if the whole neuron were soft; None: soft forward too, the plain relaxation.
+        What the backward pass relaxes while the forward pass is discrete: every choice by itself, or the neuron as a
+        whole. None: the forward pass is soft, too.
     phases : {"unified", "alternating"}, default="unified"
         Whether gates and links are trained together, or in turns, epoch by epoch.
     temperature, min_temperature : float, default=1.0, 0.03
-        The temperature τ of all choices, at first and in the end.
+        The temperature τ of all choices at first, and its lower limit.
     temperature_decay : float or None, default=None
-        What τ is multiplied by after each epoch, until it is `min_temperature`; 1 keeps it as it is. None: such that
-        the minimum is reached after 85 % of `max_epochs`.
+        Factor γ of the temperature after each epoch; 1 keeps it constant. None: the minimum is reached after 85 % of
+        `max_epochs`.
     sum_link_threshold : float, default=0.8
-        A rule enters the sum where its link's probability reaches this.
-    gradient_factor : float, default=1.0
-        Multiplies the gradient behind every threshold and logic layer.
+        Probability θ of its link from which a rule is in the sum.
     loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
-        What is minimised, on the standardised target.
+        Loss that is minimised, on the standardised target.
     quantile : float, default=0.5
-        The quantile to predict where ``loss="quantile"``.
-    learning_rate : float, default=0.005
-        Step of the optimiser Adam.
-    learning_rate_schedule : {"constant", "cosine"}, default="cosine"
-        How the learning rate goes over ``max_epochs``.
+        The quantile to predict if ``loss="quantile"``.
+    learning_rate : float or None, default=None
+        Step of the optimiser Adam. None: 0.005 · √(5000 / steps), at most 0.02.
+    learning_rate_schedule : {"constant", "cosine"}, default="constant"
+        Course of the learning rate over `max_epochs`.
     batch_size : int, default=32
         Rows per step.
     max_epochs : int, default=200
-        Passes over the data, at most. Temperature and learning rate fall over them.
-    early_stopping : bool, default=True
-        Whether to stop when the validation loss has not improved for `n_iter_no_change` epochs. Without it all rows
-        are trained on, for all epochs.
-    validation_fraction : float, default=0.1
-        Share of the rows set aside to validate, unless `fit` is given ``X_val`` and ``y_val``.
-    n_iter_no_change : int, default=200
-        Epochs to wait for a better validation loss.
+        Passes over the data.
+    validation_fraction : float or None, default=0.1
+        Share of the rows that is held out to choose the epoch of the model, unless `fit` is given ``X_val`` and
+        ``y_val``. None: all rows are trained on, and the last epoch is kept.
     n_networks : int, default=1
-        Networks to train, each from a start of its own; the model is their mean, and with ``refit="ridge"`` a few rules
-        chosen from the neurons of all. 1 is the paper's; 3 have 0.006 more of R² at 20 rules (seven small tables).
-    refit : {"ridge"} or None, default="ridge"
-        Whether the rules' weights are solved for at the end, on all rows, with a penalty chosen on folds; None keeps
-        those of the network, and all its rules, as in the paper.
-    max_rules : int or None, default=60
-        With ``refit="ridge"``, rules at the most: of the neurons of all layers those are kept whose sum comes nearest
-        to the predictions of the whole network. None for no such limit.
-    rule_tolerance : float, default=0.35
-        With ``refit="ridge"`` and the squared error, as few rules are kept as raise the error on the rows set aside to
-        validate by no more than this share of it, nor by a tenth of this share of what is explained, and whose
-        predictions are near those of all, fewer than seven nearer still: 0.5 gives smaller models, 0 keeps `max_rules`.
-        Where no rows are set aside it has no effect.
+        Networks to train, each from its own start. The model is their mean; with `max_conditions`, the best rules of
+        all.
+    refit : bool, default=False
+        Whether the rules' weights are solved for after training, by ridge regression, the penalty cross-validated.
+    max_conditions : int or None, default=None
+        Conditions (printed comparisons) of the model at most: the best set of neurons of all layers, selected to follow
+        the whole network, weights solved for. None: all rules of the network.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=None
@@ -126,32 +123,30 @@ class DLNRegressor(CircuitRegressor):
     min_frequency : int, default=1
         Rows that a category must have for a bit of its own.
     max_seconds : float or None, default=None
-        Seconds that training may take; the best epoch so far is kept.
+        Time limit of training; the best epoch so far is kept.
     random_state : int, RandomState or None, default=None
-        Seed of all that is random.
+        Seed of everything random.
     n_jobs : int or None, default=None
         Threads that train several networks and that predict; None or -1 means one per core.
     verbose : int, default=0
-        1 shows a progress bar, 2 also tells each better epoch.
+        1 shows a progress bar, 2 also prints each better epoch.
     callbacks : list of callables or None, default=None
-        Called after every epoch with its record (see ``history_``); one that returns True ends the fit.
-    checkpoint : path or None, default=None
-        A file in which training is kept every few seconds and when it is interrupted. The same fit, started again, goes
-        on from there and ends in the same model; then the file is removed. A checkpoint of other data or parameters is
-        refused.
+        Called after every epoch with its record (see ``history_``); one that returns True ends the training.
 
     Attributes
     ----------
     circuit_ : Circuit
         The model: rules in the user's names and units.
+    network_circuit_ : Circuit
+        The whole network; with `max_conditions`, the one that the model was selected from.
     frontier_ : Frontier
-        The best subsets of the rules that were found.
+        The best sets of neurons for fewer conditions, with their R² on the held-out rows; computed when first used.
     history_ : dict of lists
         Per epoch: network, epoch, training_loss, validation_loss, temperature, learning_rate, open_rules, is_best.
     n_iter_ : int
         Epochs that were run.
     training_facts_ : dict
-        Rows, distinct rows and range of the target that were learned from, and versions of the libraries.
+        Facts of the fit: rows, distinct rows, range of the target, versions of the libraries, and the network.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -159,40 +154,35 @@ class DLNRegressor(CircuitRegressor):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    >>> model = DLNRegressor(max_epochs=3, random_state=0).fit(X, y)
-    >>> model.predict(X.iloc[:2]).shape
-    (2,)
+    >>> model = DLNRegressor(max_epochs=3, max_conditions=10, random_state=0).fit(X, y)
+    >>> model.rules_.n_conditions <= 10
+    True
 
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
         "hidden_layer_sizes": ["array-like"],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "callbacks": [list, tuple, None],
-        "checkpoint": [str, os.PathLike, None],
         "n_thresholds": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_links": [Interval(Integral, 1, None, closed="left")],
         "n_candidate_gates": [Interval(Integral, 1, 16, closed="both")],
         "concatenate_inputs": ["boolean"],
-        "initial_sum_logit": [Interval(Real, None, None, closed="neither")],
-        "sum_link_rate": [Interval(Real, 0, None, closed="left")],
+        "sum_links": [StrOptions({"learned", "open"})],
         "straight_through": [StrOptions({"neuron", "separate"}), None],
         "phases": [StrOptions({"unified", "alternating"})],
         "temperature": [Interval(Real, 0, None, closed="neither")],
-        "temperature_decay": [Interval(Real, 0, 1, closed="right"), None],
         "min_temperature": [Interval(Real, 0, None, closed="neither")],
+        "temperature_decay": [Interval(Real, 0, 1, closed="right"), None],
         "sum_link_threshold": [Interval(Real, 0, 1, closed="neither")],
-        "gradient_factor": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "learning_rate_schedule": [StrOptions({"constant", "cosine"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_networks": [Interval(Integral, 1, None, closed="left")],
-        "refit": [StrOptions({"ridge"}), None],
-        "rule_tolerance": [Interval(Real, 0, None, closed="left")],
+        "refit": ["boolean"],
+        "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
+        "callbacks": [list, tuple, None],
     }
 
     def __init__(
@@ -203,28 +193,23 @@ class DLNRegressor(CircuitRegressor):
         n_candidate_links: int = 8,
         n_candidate_gates: int = 8,
         concatenate_inputs: bool = True,
-        initial_sum_logit: float = 2.0,
-        sum_link_rate: float = 0.0,
+        sum_links: Literal["learned", "open"] = "learned",
         straight_through: Literal["separate", "neuron"] | None = "separate",
         phases: Literal["unified", "alternating"] = "unified",
         temperature: float = 1.0,
-        temperature_decay: float | None = None,
         min_temperature: float = 0.03,
+        temperature_decay: float | None = None,
         sum_link_threshold: float = 0.8,
-        gradient_factor: float = 1.0,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
-        learning_rate: float = 0.005,
-        learning_rate_schedule: Schedule = "cosine",
+        learning_rate: float | None = None,
+        learning_rate_schedule: Schedule = "constant",
         batch_size: int = 32,
         max_epochs: int = 200,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 200,
+        validation_fraction: float | None = 0.1,
         n_networks: int = 1,
-        refit: Literal["ridge"] | None = "ridge",
-        max_rules: int | None = 60,
-        rule_tolerance: float = 0.35,
+        refit: bool = False,
+        max_conditions: int | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         min_frequency: int = 1,
@@ -233,35 +218,29 @@ class DLNRegressor(CircuitRegressor):
         n_jobs: int | None = None,
         verbose: int = 0,
         callbacks: Sequence[Callback] | None = None,
-        checkpoint: AnyPath | None = None,
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.n_thresholds = n_thresholds
         self.n_candidate_links = n_candidate_links
         self.n_candidate_gates = n_candidate_gates
         self.concatenate_inputs = concatenate_inputs
-        self.initial_sum_logit = initial_sum_logit
-        self.sum_link_rate = sum_link_rate
+        self.sum_links = sum_links
         self.straight_through = straight_through
         self.phases = phases
         self.temperature = temperature
-        self.temperature_decay = temperature_decay
         self.min_temperature = min_temperature
+        self.temperature_decay = temperature_decay
         self.sum_link_threshold = sum_link_threshold
-        self.gradient_factor = gradient_factor
         self.loss = loss
         self.quantile = quantile
         self.learning_rate = learning_rate
         self.learning_rate_schedule = learning_rate_schedule
         self.batch_size = batch_size
         self.max_epochs = max_epochs
-        self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
         self.n_networks = n_networks
         self.refit = refit
-        self.max_rules = max_rules
-        self.rule_tolerance = rule_tolerance
+        self.max_conditions = max_conditions
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -270,7 +249,6 @@ class DLNRegressor(CircuitRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
-        self.checkpoint = checkpoint
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
@@ -285,7 +263,7 @@ class DLNRegressor(CircuitRegressor):
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
-            Validation data for early stopping, instead of a share of the rows.
+            Held-out rows that choose the epoch, instead of a share of the training rows.
 
         Returns
         -------
@@ -295,63 +273,197 @@ class DLNRegressor(CircuitRegressor):
         deadline = Deadline(self.max_seconds)
         architecture = self._architecture()
         rows = Rows(self, X, y, sample_weight)
-        unseen = rows.unseen(X_val, y_val)
-        task, store = self._task(rows, unseen, architecture), None
-        if self.checkpoint is not None:
-            store = Checkpoint.open(self.checkpoint, facts_of(task), seeds_are_free=self.random_state is None)
-            task = replace(task, seeds=tuple(store.facts["seeds"]))
-        with Progress(self.verbose) as progress:
-            stop = deadline.stage("training")
-            outcome = train_networks(
+        held_out = rows.unseen(X_val, y_val)
+        seed = draw_seed(self.random_state)
+        held_weight = self._held_weight(rows, held_out, seed)
+        task = self._task(rows, held_out, held_weight, architecture, seed)
+        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
+            networks = train_networks(
                 task,
                 n_threads=n_threads(self.n_jobs),
                 callbacks=self.callbacks or (),
                 progress=progress,
-                store=store,
-                stop=stop,
+                deadline=deadline,
             )
-            progress.end(cut_short=outcome.interrupted or bool(deadline.cut))
-        kept = "the model is that of the best epoch so far"
-        if outcome.interrupted:
-            warn_cut_short(f"{kept}: {', '.join(str(network.best_epoch) for network in outcome.networks)}", None)
-        elif deadline.cut:
-            warn_cut_short(kept, self.max_seconds)
-        circuits = self._discretized(outcome, rows)
-        # One thread: the last bits of a matrix product hang on how many there are, and busy cores wait for each other.
-        with threadpool_limits(limits=1):
-            learned = mean_circuit(circuits) if self.refit is None else self._refitted(circuits, rows, unseen, task)
-            circuit = simplify(learned)
-            some, values = rows.sample(MAX_ROWS)
-            points = subset_points(circuit, values, rows.y[some.index], some.weight)
-        circuits = without_unused_categories([point.circuit for point in points if point.circuit is not None])
-        points = [replace(point, circuit=own) for point, own in zip(points, circuits, strict=True)]
-        self._learned(X, rows, circuits[-1], outcome.networks)
-        self.support_ = list(points[-1].support)
-        self._frontier = Frontier(tuple(points))
-        if self.checkpoint is not None and not outcome.interrupted:
-            remove_checkpoint(self.checkpoint)
+            progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
+            # One thread: the last bits of a matrix product depend on their number.
+            with threadpool_limits(limits=1):
+                self._freeze(X, rows, networks, held_out, held_weight)
+        end_early(deadline, self.max_seconds, "the model is that of the best epoch so far")
         return self
 
-    def _task(self, rows: Rows, unseen: Unseen | None, architecture: Architecture) -> NetworkTask:
-        """Return what is trained: rows, architecture, plan and seeds."""
-        seed = draw_seed(self.random_state)
+    @property
+    def frontier_(self) -> Frontier:
+        """The best sets of neurons for fewer conditions, with their R² on the held-out rows."""
+        self._complete()
+        return super().frontier_
+
+    def summary(self) -> str:
+        """Return what was trained: layers, epochs, temperature, rules, gates, operations and inputs.
+
+        Returns
+        -------
+        str
+
+        """
+        return network_summary(self)
+
+    def __str__(self) -> str:
+        return self.summary() if hasattr(self, "circuit_") else repr(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._complete()  # a pickle must not hold training rows
+        return super().__getstate__()
+
+    def _complete(self) -> None:
+        """Compute the smaller models of a whole network, if that has not been done."""
+        pending: Reduction | None = self.__dict__.pop("_pending", None)
+        if pending is None or self._frontier is None:
+            return
+        own = self._frontier[-1]
+        with threadpool_limits(limits=1):
+            points = _points(pending, [size for size in SIZES if size < (own.conditions or 0)])
+        columns = self.circuit_.columns
+        smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
+        self._frontier = Frontier((*smaller, own))
+
+    def _held_weight(self, rows: Rows, held_out: Unseen | None, seed: int) -> npt.NDArray[np.float64]:
+        """Return the part of each distinct row's weight that is held out of training, ``(n_distinct,)``."""
+        weight = rows.distinct.weight
+        if self.validation_fraction is None or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
+            return np.zeros(len(weight))
+        return held_out_weights(weight, self.validation_fraction, rows.counts, seed)
+
+    def _task(
+        self,
+        rows: Rows,
+        held_out: Unseen | None,
+        held_weight: npt.NDArray[np.float64],
+        architecture: Architecture,
+        seed: int,
+    ) -> NetworkTask:
+        """Return the data, shape and plan of training, and a seed for each network."""
+        weight = rows.distinct.weight
+        data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
+        trained = np.flatnonzero(weight > held_weight)
+        training = (weight - held_weight) / (weight - held_weight)[trained].mean()
+        validation = None
+        if held_out is not None:
+            validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
+        elif held_weight.any():
+            some = np.flatnonzero(held_weight)
+            validation = take(data, some, held_weight[some])
         more = np.random.default_rng(seed).integers(2**31, size=self.n_networks - 1).tolist()
-        n = len(rows.distinct.index)
-        validation = None if unseen is None else validation_data(rows, unseen)
-        n_validation = round(self.validation_fraction * n)
-        if not self.early_stopping or validation is not None or n < MIN_ROWS_TO_VALIDATE:
-            n_validation = 0
-        stops_early = self.early_stopping and (n_validation > 0 or validation is not None)
-        plan = self._plan(stops_early=stops_early)
-        # How few rules do is judged on rows that no network has learned from.
         return NetworkTask(
-            task_data(rows), validation, n_validation, architecture, plan, (seed, *more), same_rows_aside=True
+            data._replace(weight=training.astype(np.float32)),
+            trained.astype(np.int32) if len(weight) <= np.iinfo(np.int32).max else trained,
+            validation,
+            architecture,
+            self._plan(len(trained)),
+            (seed, *more),
         )
 
-    def _discretized(self, outcome: Outcome, rows: Rows) -> list[Circuit]:
+    def _architecture(self) -> Architecture:
+        if self.min_temperature > self.temperature:
+            message = (
+                "min_temperature must not be above temperature, "
+                f"got min_temperature={self.min_temperature:g} and temperature={self.temperature:g}"
+            )
+            raise ValueError(message)
+        return Architecture(
+            layer_sizes(self.hidden_layer_sizes),
+            self.n_thresholds,
+            self.n_candidate_links,
+            self.n_candidate_gates,
+            self.concatenate_inputs,
+        )
+
+    def _plan(self, n_rows: int) -> Plan:
+        """Return how to train on so many rows, with what follows from their number."""
+        decay, rate = self.temperature_decay, self.learning_rate
+        if decay is None:
+            ratio = self.min_temperature / self.temperature
+            decay = ratio ** (1.0 / max(1.0, COOLING_SHARE * self.max_epochs))
+        if rate is None:
+            n_steps = self.max_epochs * -(-n_rows // self.batch_size)
+            rate = min(LEARNING_RATE * (STEPS / max(n_steps, 1)) ** 0.5, MAX_LEARNING_RATE)
+        return Plan(
+            straight_through=self.straight_through,
+            phases=self.phases,
+            temperature=self.temperature,
+            temperature_decay=decay,
+            min_temperature=self.min_temperature,
+            sum_link_threshold=self.sum_link_threshold,
+            loss=self.loss,
+            quantile=self.quantile,
+            learning_rate=rate,
+            learning_rate_schedule=self.learning_rate_schedule,
+            batch_size=self.batch_size,
+            max_epochs=self.max_epochs,
+            train_sum_links=self.sum_links == "learned",
+        )
+
+    def _freeze(
+        self,
+        X: Any,
+        rows: Rows,
+        networks: Sequence[Trained],
+        held_out: Unseen | None,
+        held_weight: npt.NDArray[np.float64],
+    ) -> None:
+        """Become the model: discretise, solve for weights and select neurons if asked to, simplify."""
+        circuits = self._discretized(networks, rows)
+        reduction = self._reduction(circuits, rows, held_out, held_weight)
+        solves = self.refit or self.max_conditions is not None
+        whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
+        points: list[Point] = []
+        if self.max_conditions is not None:
+            points = _points(reduction, [size for size in SIZES if size < self.max_conditions] + [self.max_conditions])
+            whole, *smaller = without_unused_categories([whole, *(point.circuit for point in points if point.circuit)])
+            points = [replace(point, circuit=circuit) for point, circuit in zip(points, smaller, strict=True)]
+        else:
+            # A smaller model may name categories that only neurons beside the simplified rules read.
+            whole, _ = without_unused_categories([whole, reduction.nodes])
+        judged = reduction.refitted(reduction.training) if solves else whole
+        own = _point(whole, reduction, judged)
+        self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
+        self.network_circuit_ = whole
+        self.support_ = list((points or [own])[-1].support)
+        self._frontier = Frontier((*points, replace(own, circuit=None, support=()) if points else own))
+        self.__dict__.pop("_pending", None)
+        if not points:
+            self._pending = reduction.on_first_rows(MAX_FRONTIER_ROWS)
+        facts = {
+            "layers": list(layer_sizes(self.hidden_layer_sizes)),
+            "temperature": networks[0].temperature if networks else float(self.temperature),
+            "open_rules": [len(circuit.rules) for circuit in circuits],
+            "gates": sum(len(circuit.gates) for circuit in circuits),
+        }
+        self.training_facts_ = {**self.training_facts_, "network": facts}
+
+    def _reduction(
+        self,
+        circuits: Sequence[Circuit],
+        rows: Rows,
+        held_out: Unseen | None,
+        held_weight: npt.NDArray[np.float64],
+    ) -> Reduction:
+        """Return the networks with the rows on which weights are solved for and smaller models are judged."""
+        some, values = rows.sample(MAX_ROWS)
+        n, target = len(some.index), rows.target
+        labelled = LabelledRows(values, target.standardise(rows.y[some.index]), some.weight, rows.counts[:n])
+        training, validation = labelled, None
+        if held_out is not None:
+            validation = LabelledRows(held_out.values, target.standardise(held_out.y), np.ones(len(held_out.y)))
+        elif held_weight[:n].any():
+            training = labelled.weighted(some.weight - held_weight[:n])
+            validation = labelled.weighted(held_weight[:n])
+        return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
+
+    def _discretized(self, networks: Sequence[Trained], rows: Rows) -> list[Circuit]:
         """Return the trained networks as circuits; without a network, the mean of the target."""
         target = rows.target
-        if not outcome.networks:
+        if not networks:
             intercept = on_grid(target.mean, target.decimals)
             return [Circuit(rows.encoder.columns, (), (), (), intercept, target.decimals)]
         return [
@@ -364,50 +476,28 @@ class DLNRegressor(CircuitRegressor):
                 rows=rows.distinct.index,
                 target=target,
             )
-            for trained in outcome.networks
+            for trained in networks
         ]
 
-    def _refitted(self, circuits: Sequence[Circuit], rows: Rows, unseen: Unseen | None, task: NetworkTask) -> Circuit:
-        """Return the mean of the networks with fewer rules and weights solved for."""
-        some, values = rows.sample(MAX_ROWS)
-        training = Labelled(values, rows.target.standardise(rows.y[some.index]), some.weight)
-        held_out: Labelled | npt.NDArray[np.intp] | None = None
-        if unseen is not None:
-            held_out = Labelled(unseen.values, rows.target.standardise(unseen.y), np.ones(len(unseen.y)))
-        elif task.n_validation and len(some.index) == len(rows.distinct.index):
-            held_out = validation_rows(len(some.index), task.n_validation, task.seeds[0])
-        choice = RuleChoice(Loss(self.loss, self.quantile), self.max_rules, self.rule_tolerance)
-        return choice.refit(circuits, training, held_out, rows.target)
 
-    def _architecture(self) -> Architecture:
-        return Architecture(
-            layer_sizes(self.hidden_layer_sizes),
-            self.n_thresholds,
-            self.n_candidate_links,
-            self.n_candidate_gates,
-            self.concatenate_inputs,
-            self.initial_sum_logit,
-        )
+def _points(reduction: Reduction, sizes: Sequence[int]) -> list[Point]:
+    """Return the best models of some sizes; R² is that of models that the held-out rows had no part in."""
+    models = reduction.select(sizes, reduction.rows)
+    judged = models if reduction.held_out is None else reduction.select(sizes, reduction.training)
+    return [_point(models[size], reduction, judged[size], size) for size in sizes]
 
-    def _plan(self, *, stops_early: bool) -> Plan:
-        decay = self.temperature_decay
-        if decay is None:
-            ratio = min(1.0, self.min_temperature / self.temperature)
-            decay = ratio ** (1.0 / max(1.0, COOLING_SHARE * self.max_epochs))
-        return Plan(
-            straight_through=self.straight_through,
-            phases=self.phases,
-            temperature=self.temperature,
-            temperature_decay=decay,
-            min_temperature=self.min_temperature,
-            sum_link_threshold=self.sum_link_threshold,
-            gradient_factor=self.gradient_factor,
-            loss=self.loss,
-            quantile=self.quantile,
-            learning_rate=self.learning_rate,
-            learning_rate_schedule=self.learning_rate_schedule,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
-            patience=self.n_iter_no_change if stops_early else None,
-            sum_link_rate=self.sum_link_rate,
-        )
+
+def _point(circuit: Circuit, reduction: Reduction, judged: Circuit, size: int | None = None) -> Point:
+    rows, conditions = reduction.rows, count_conditions(circuit)
+    support = rule_support(circuit.rule_values(rows.values), rows.weight)
+    size = sum(conditions) if size is None else size
+    return Point(size, sum(conditions), len(conditions), reduction.r2(judged), circuit, tuple(support))
+
+
+def _data(rows: Rows, encoded: Encoded, y: npt.NDArray[np.float64], index: npt.NDArray[np.intp]) -> Data:
+    """Return some rows as the kernels train on them: the target standardised, weights of one."""
+    standardised = np.empty(len(index), dtype=np.float32)
+    for start in range(0, len(index), BLOCK):
+        block = slice(start, start + BLOCK)
+        standardised[block] = rows.target.standardise(y[index[block]])
+    return Data(encoded.numbers, encoded.bits, standardised, np.ones(len(index), dtype=np.float32))

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
 
@@ -17,12 +18,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
-from dln._errors import FitInterruptedWarning, TimeLimitWarning
+from dln._errors import TimeLimitWarning
+from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved, training_facts
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._encoding import Encoder, learn_encoder
+from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
 from dln.data._source import has_names
@@ -86,6 +89,11 @@ class Rows:
     def values(self) -> Sequence[Values]:
         """The table's columns."""
         return self.table.values
+
+    @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many rows of the table each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
+        return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
 
     def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
         """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
@@ -219,13 +227,14 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def warn_cut_short(kept: str, max_seconds: float | None) -> None:
-    """Warn the caller of `fit`, from inside of it, that it was interrupted or, given `max_seconds`, ran out of time."""
-    if max_seconds is None:
-        message = f"the fit was interrupted: {kept}. Fit again, or give checkpoint= a path next time, to go on"
-        warnings.warn(message, FitInterruptedWarning, stacklevel=4)
-    else:
-        warnings.warn(f"max_seconds={max_seconds:g} is over: {kept}", TimeLimitWarning, stacklevel=4)
+def end_early(deadline: Deadline, max_seconds: float | None, kept: str) -> None:
+    """Raise KeyboardInterrupt after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
+    if deadline.was_cancelled:
+        raise KeyboardInterrupt
+    if deadline.cut:
+        cut = ", ".join(deadline.cut)
+        message = f"max_seconds={max_seconds:g} is over: {kept}; cut short: {cut}"
+        warnings.warn(message, TimeLimitWarning, stacklevel=4)
 
 
 def n_threads(n_jobs: int | None) -> int:

@@ -20,8 +20,8 @@ from dln._regressor import (
     Rows,
     Unseen,
     draw_seed,
+    end_early,
     n_threads,
-    warn_cut_short,
 )
 from dln._saving import without_unused_categories
 from dln.circuit._conditions import count_conditions, readable
@@ -206,12 +206,7 @@ class RuleRegressor(CircuitRegressor):
             learned = Fit(setting, deadline, progress).learn(*sample)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
             self._set_model(X, rows, sample[0].inputs.cutoffs, learned, were_set_aside=unseen is not None)
-        if deadline.was_cancelled:
-            raise KeyboardInterrupt
-        if deadline.cut:
-            warn_cut_short(
-                f"the model is the best found so far; cut short: {', '.join(deadline.cut)}", self.max_seconds
-            )
+        end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
     def _recipe(self) -> Recipe:

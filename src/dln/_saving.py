@@ -111,6 +111,28 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
     ]
 
 
+def recoded(circuit: Circuit, columns: tuple[Column, ...]) -> Circuit:
+    """Return a circuit over the same columns with other codes for their categories; those that it reads must be there.
+
+    >>> from dln.circuit._circuit import Rule
+    >>> circuit = Circuit((Column("town", ("Aas", "Oslo")),), (IsIn(0, (1,)),), (), (Rule(0, 2.5),), 0.0, 1)
+    >>> recoded(circuit, (Column("town", ("Oslo",)),)).literals
+    (IsIn(column=0, codes=(0,)),)
+    """
+    codes = [
+        {} if column.categories is None else {category: code for code, category in enumerate(column.categories)}
+        for column in columns
+    ]
+
+    def renamed(literal: Literal) -> Literal:
+        if not isinstance(literal, IsIn):
+            return literal
+        categories = circuit.columns[literal.column].categories or ()
+        return IsIn(literal.column, tuple(codes[literal.column][categories[code]] for code in literal.codes))
+
+    return replace(circuit, columns=columns, literals=tuple(map(renamed, circuit.literals)))
+
+
 def to_saved(model: Any) -> SavedModel:
     """Return what a file holds of a fitted estimator."""
     model._validate_params()  # noqa: SLF001 (they may have been set since the fit, and must be readable again)
@@ -124,12 +146,13 @@ def to_saved(model: Any) -> SavedModel:
         dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
         kind=KINDS.get(type(model).__name__, "rules"),
-        frontier=getattr(model, "_frontier", None),
+        frontier=getattr(model, "frontier_", None),
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,
         n_iter=getattr(model, "n_iter_", 0),
         history=getattr(model, "history_", {}),
         training=model.training_facts_,
+        network=getattr(model, "network_circuit_", None),
         **optional,
     )
 
@@ -146,6 +169,7 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     }
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
+        fitted["network_circuit_"] = saved.circuit if saved.network is None else saved.network
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
     for name, field in OPTIONAL.items():

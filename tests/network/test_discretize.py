@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from dln.circuit._circuit import Column, from_grid, to_grid
 from dln.data._encoding import learn_encoder
 from dln.data._target import Target
-from dln.network._discretize import discretize, open_links
+from dln.network._discretize import discretize
 from dln.network._layout import Data
 from dln.network._loop import Plan, Trained, outputs, train
-from dln.network._network import build_network
-from dln.network._networks import initial_cutoffs
+from dln.network._network import build_network, open_links, tree_cutoffs
 from plans import PLAN
 
 
@@ -39,20 +38,19 @@ def trained_on_random_table(seed: int, straight_through: str) -> tuple[Trained, 
         weight.astype(np.float32),
     )
     network = build_network(
-        initial_cutoffs(data, 5),
+        [tree_cutoffs(encoded.numbers[:, k], data.target, weight, 5) for k in range(encoded.numbers.shape[1])],
         encoded.bits.shape[1],
         layer_sizes=(12, 8),
         n_candidate_links=6,
         n_candidate_gates=16,
         concatenate_inputs=True,
-        initial_sum_logit=1.5,
         rng=rng,
     )
     # Slopes of both signs and of zero, biases outside the data: all of what training can lead to.
     network.parameters.slope[:] *= rng.choice([-1.0, 0.0, 1.0, 1.0], network.parameters.slope.shape)
     network.parameters.bias[:] += rng.choice([0.0, 0.0, 0.0, -3.0, -0.5, 2.0], network.parameters.bias.shape)
     plan = PLAN if straight_through == "neuron" else Plan(**{**_fields(PLAN), "straight_through": straight_through})
-    return train(network, data, None, plan, seed=seed), data, encoder, values, target
+    return train(network, data, np.arange(n), None, plan, seed=seed), data, encoder, values, target
 
 
 def _fields(plan: Plan) -> dict[str, object]:

@@ -33,7 +33,6 @@ def random_network(rng: np.random.Generator, *, concatenate: bool, links: int = 
         n_candidate_links=links,
         n_candidate_gates=gates,
         concatenate_inputs=concatenate,
-        initial_sum_logit=0.0,
         rng=rng,
     )
     p = network.parameters

@@ -1,4 +1,4 @@
-"""Epochs, early stopping, phases, resuming."""
+"""Epochs, validation, phases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dln.network._layout import Data
-from dln.network._loop import TrainingState, split_off, take, train
+from dln.network._loop import take, train
 from dln.network._network import Network, build_network
 from dln.network._schedules import learning_rate_at, temperature_at
 from plans import PLAN
@@ -27,83 +27,75 @@ def problem(seed: int = 0, n: int = 90) -> tuple[Network, Data]:
         n_candidate_links=4,
         n_candidate_gates=8,
         concatenate_inputs=True,
-        initial_sum_logit=2.0,
         rng=rng,
     )
     return network, data
 
 
+def every(data: Data) -> np.ndarray:
+    """Return all rows of the data."""
+    return np.arange(len(data.target))
+
+
 def test_training_lowers_the_loss():
     """After some epochs the loss of the best is a fraction of the first's."""
     network, data = problem()
-    epochs = train(network, data, None, replace(PLAN, max_epochs=60), seed=0).epochs
+    epochs = train(network, data, every(data), None, replace(PLAN, max_epochs=60), seed=0).epochs
     assert min(e.training_loss for e in epochs) < 0.3 * epochs[0].training_loss
+
+
+def split(data: Data) -> tuple[np.ndarray, Data]:
+    """Return the rows to train on, and every fourth as validation data."""
+    held_out = np.arange(0, len(data.target), 4)
+    return np.delete(np.arange(len(data.target)), held_out), take(data, held_out, np.ones(len(held_out)))
 
 
 def test_the_best_epoch_is_that_of_the_lowest_validation_loss():
     """The network returned is the one of the epoch with the lowest validation loss."""
     network, data = problem()
-    split = split_off(data, np.arange(0, 90, 4))
-    trained = train(network, split.data, split.validation, replace(PLAN, max_epochs=30), seed=0, rows=split.rows)
+    rows, validation = split(data)
+    trained = train(network, data, rows, validation, replace(PLAN, max_epochs=30), seed=0)
     losses = [e.validation_loss for e in trained.epochs]
     assert trained.best_epoch == int(np.argmin(losses)) + 1
     assert [e.is_best for e in trained.epochs][trained.best_epoch - 1]
 
 
-def test_early_stopping_waits_and_stops():
-    """Training ends after as many epochs without a better one as the plan says."""
+def test_without_validation_data_the_last_epoch_is_kept():
+    """All rows are trained on, and the network is that of the last epoch, wherever training ends."""
     network, data = problem()
-    split = split_off(data, np.arange(0, 90, 4))
-    plan = replace(PLAN, max_epochs=500, patience=5)
-    trained = train(network, split.data, split.validation, plan, seed=0, rows=split.rows)
-    assert len(trained.epochs) == trained.best_epoch + 5
+    trained = train(network, data, every(data), None, PLAN, seed=0)
+    shorter = train(network, data, every(data), None, PLAN, seed=0, after_epoch=lambda epoch: epoch.epoch == 2)
+    assert trained.best_epoch == len(trained.epochs) == PLAN.max_epochs
+    assert shorter.best_epoch == len(shorter.epochs) == 2
 
 
 @pytest.mark.parametrize("validated", [True, False])
-def test_rows_set_aside_are_as_good_as_taken_out(validated):
+def test_held_out_rows_are_as_good_as_taken_out(validated):
     """Training on some rows of the data where they are gives the same bits as training on a copy of them."""
     network, data = problem()
-    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(data.target)).astype(np.float32)
-    data = data._replace(weight=weight)
-    aside = np.arange(0, 90, 4)
-    split = split_off(data, aside)
-    validation = split.validation if validated else None
-    plan = replace(PLAN, max_epochs=5)
-    there = train(network, split.data, validation, plan, seed=0, rows=split.rows)
-    copied = train(network, take(data, np.delete(np.arange(90), aside)), validation, plan, seed=0)
+    data = data._replace(weight=np.random.default_rng(1).uniform(0.1, 3.0, len(data.target)).astype(np.float32))
+    rows, validation = split(data)
+    plan, held_out = replace(PLAN, max_epochs=5), validation if validated else None
+    there = train(network, data, rows, held_out, plan, seed=0)
+    copy = Data(*(part[rows] for part in data))
+    copied = train(network, copy, every(copy), held_out, plan, seed=0)
     assert there.epochs == copied.epochs
     np.testing.assert_array_equal(there.network.parameters.flat, copied.network.parameters.flat)
 
 
-def test_rows_set_aside_have_weights_of_their_own():
-    """Weights of the rows to train on have mean one, and so have those of the rows set aside; no row is in both."""
+def test_taken_rows_have_weights_of_mean_one():
+    """Held-out rows get the weights that they are held out with, scaled to a mean of one."""
     _, data = problem()
-    data = data._replace(weight=np.random.default_rng(1).uniform(0.1, 3.0, len(data.target)).astype(np.float32))
-    split = split_off(data, np.arange(0, 90, 4))
-    assert split.data.weight[split.rows].mean() == pytest.approx(1.0, abs=1e-6)
-    assert split.validation.weight.mean() == pytest.approx(1.0, abs=1e-6)
-    assert split.rows.tolist() == [i for i in range(90) if i % 4]
-    assert split.data.numbers is data.numbers
-
-
-def test_training_goes_on_from_a_state_as_if_never_interrupted():
-    """Stopped after any epoch and continued, training ends with the same bits."""
-    network, data = problem()
-    plan = replace(PLAN, max_epochs=8)
-    whole = train(network, data, None, plan, seed=3)
-    state = TrainingState.start(network)
-    train(network, data, None, plan, seed=3, state=state, after_epoch=lambda s: len(s.epochs) == 3)
-    assert len(state.epochs) == 3
-    rest = train(network, data, None, plan, seed=3, state=state)
-    np.testing.assert_array_equal(rest.network.parameters.flat, whole.network.parameters.flat)
-    assert rest.epochs == whole.epochs
+    taken = take(data, np.array([3, 5]), np.array([2.0, 6.0]))
+    assert taken.weight.tolist() == [0.5, 1.5]
+    np.testing.assert_array_equal(taken.numbers, data.numbers[[3, 5]])
 
 
 def test_training_leaves_the_given_network_alone():
     """The untrained network keeps its values."""
     network, data = problem()
     before = network.parameters.flat.copy()
-    train(network, data, None, PLAN, seed=0)
+    train(network, data, every(data), None, PLAN, seed=0)
     np.testing.assert_array_equal(network.parameters.flat, before)
 
 
@@ -111,14 +103,8 @@ def test_alternating_phases_train_functions_and_links_in_turns():
     """In even epochs links stand still, in odd epochs gates and thresholds; weights move in both."""
     network, data = problem()
     snapshots = [network.parameters.copy()]
-    train(
-        network,
-        data,
-        None,
-        replace(PLAN, phases="alternating", max_epochs=2),
-        seed=0,
-        after_epoch=lambda s: snapshots.append(network.with_parameters(s.flat.copy()).parameters) or False,
-    )
+    plans = [replace(PLAN, phases="alternating", max_epochs=n) for n in (1, 2)]
+    snapshots += [train(network, data, every(data), None, plan, seed=0).network.parameters for plan in plans]
     start, first, second = (s.groups() for s in snapshots)
     for name in ("link_a_logits", "link_b_logits", "sum_logits"):
         np.testing.assert_array_equal(start[name], first[name])
@@ -130,22 +116,23 @@ def test_alternating_phases_train_functions_and_links_in_turns():
     assert (first["weights"] != second["weights"]).any()
 
 
-def test_links_of_the_sum_learn_at_a_rate_of_their_own():
-    """At rate 0 they stay where they start, and all else moves; at rate 1 they move too."""
+@pytest.mark.parametrize("trained", [False, True])
+def test_links_of_the_sum_move_only_if_they_are_trained(trained):
+    """Untrained, they stay where they start, and all else moves."""
     network, data = problem()
     start = network.parameters.groups()
-    for rate, moves in ((0.0, False), (1.0, True)):
-        trained = train(network, data, None, replace(PLAN, max_epochs=2, sum_link_rate=rate), seed=0)
-        for name, values in trained.network.parameters.groups().items():
-            assert (values != start[name]).any() == (moves or name != "sum_logits"), name
+    plan = replace(PLAN, max_epochs=2, train_sum_links=trained)
+    end = train(network, data, every(data), None, plan, seed=0).network.parameters.groups()
+    for name, values in end.items():
+        assert (values != start[name]).any() == (trained or name != "sum_logits"), name
 
 
 def test_the_last_short_batch_is_used():
     """Rows beyond the last full batch take part in training: with one extra row the result differs."""
     network, data = problem(n=33)
     without = Data(*(part[:32] for part in data))
-    a = train(network, data, None, replace(PLAN, max_epochs=1), seed=0)
-    b = train(network, without, None, replace(PLAN, max_epochs=1), seed=0)
+    a = train(network, data, every(data), None, replace(PLAN, max_epochs=1), seed=0)
+    b = train(network, without, every(without), None, replace(PLAN, max_epochs=1), seed=0)
     assert (a.network.parameters.flat != b.network.parameters.flat).any()
 
 

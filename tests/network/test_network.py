@@ -18,7 +18,6 @@ def network(seed: int = 0, **changes: object) -> Network:
         "n_candidate_links": 3,
         "n_candidate_gates": 8,
         "concatenate_inputs": True,
-        "initial_sum_logit": 0.0,
     }
     return build_network(CUTOFFS, 2, **{**settings, **changes}, rng=np.random.default_rng(seed))
 

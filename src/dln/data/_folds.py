@@ -65,3 +65,15 @@ def fold_weights(weight: Floats, n_folds: int, counts: Counts, start: npt.NDArra
     place = (np.arange(n_folds)[:, np.newaxis] - start) % n_folds
     shares: Floats = (each + (place < extra)) / counts
     return np.asarray(shares * weight)
+
+
+def held_out_weights(weight: Floats, share: float, counts: Counts, seed: int) -> Floats:
+    """Return the part of each row's weight that is held out to validate, about a `share` of all, ``(n,)``.
+
+    A row that counts once is held out whole or not at all; of the others, as many of their equal units as the share is.
+
+    >>> held_out_weights(np.array([1.0, 1.0, 10.0, 1.0]), 0.25, np.array([1, 1, 10, 1]), seed=1)
+    array([1., 0., 2., 0.])
+    """
+    rank = np.random.default_rng([seed, len(weight)]).permutation(len(weight)) / max(len(weight), 1)
+    return np.asarray(np.floor(counts * share + rank) / counts * weight)

@@ -12,7 +12,7 @@ from dln.circuit._graph import FALSE_EDGE, Graph
 from dln.data._cutter import Cut, Cutter
 from dln.data._encoding import Encoder
 from dln.data._target import Target
-from dln.network._network import Network
+from dln.network._network import Network, open_links
 
 
 def discretize(
@@ -47,15 +47,6 @@ def discretize(
         if link
     ]
     return graph.circuit(encoder.columns, target.mean, rules, decimals=target.decimals)
-
-
-def open_links(sum_logits: npt.NDArray[np.float32], temperature: float, sum_threshold: float) -> npt.NDArray[np.bool_]:
-    """Return which links of the sum are open: those with Sigmoid(S/τ) ≥ θ."""
-    with np.errstate(over="ignore"):
-        is_open: npt.NDArray[np.bool_] = (
-            1.0 / (1.0 + np.exp(-sum_logits.astype(np.float64) / temperature)) >= sum_threshold
-        )
-    return is_open
 
 
 def _threshold_edges(network: Network, cutter: Cutter) -> list[int]:

@@ -1,9 +1,9 @@
-"""The training loop: epochs, validation, early stopping, the best epoch kept."""
+"""Training of one network: epochs, validation, the best epoch kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
-from dln.network._network import Network
+from dln.network._network import Network, open_links
 from dln.network._schedules import Schedule, learning_rate_at, temperature_at
 
 Float32 = npt.NDArray[np.float32]
@@ -47,17 +47,14 @@ class Plan:
     temperature_decay: float
     min_temperature: float
     sum_link_threshold: float
-    gradient_factor: float
     loss: str
     quantile: float
     learning_rate: float
     learning_rate_schedule: Schedule
     batch_size: int
     max_epochs: int
-    patience: int | None
-    """Epochs without a better validation loss before training ends, or None to train to the end."""
-    sum_link_rate: float = 1.0
-    """What the learning rate is multiplied by for the links of the sum."""
+    train_sum_links: bool = True
+    """Whether the links of the sum are trained; otherwise all stay as they start, open."""
 
     def settings(self) -> kernels.Settings:
         """Return what the kernels need to know."""
@@ -65,7 +62,7 @@ class Plan:
             relaxation=RELAXATIONS[self.straight_through],
             loss=LOSSES[self.loss],
             loss_parameter=self.quantile if self.loss == "quantile" else HUBER_DELTA,
-            gradient_factor=self.gradient_factor,
+            gradient_factor=1.0,
             sum_threshold=self.sum_link_threshold,
         )
 
@@ -76,7 +73,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What an epoch came to; losses are means, on the standardised target."""
+    """Metrics of one epoch; losses are means, on the standardised target."""
 
     network: int
     """Which of the networks, counted from 0."""
@@ -94,26 +91,6 @@ class Epoch:
 Callback = Callable[[Epoch], object]
 
 
-@dataclass(slots=True)
-class TrainingState:
-    """All that changes while a network is trained: enough to go on after an interruption."""
-
-    flat: Float32
-    """Parameters."""
-    first_moment: Float32
-    second_moment: Float32
-    best: Float32
-    best_epoch: int = 0
-    best_loss: float = np.inf
-    epochs: list[Epoch] = field(default_factory=list)
-
-    @classmethod
-    def start(cls, network: Network) -> TrainingState:
-        """Return the state before the first epoch."""
-        flat = network.parameters.flat
-        return cls(flat.copy(), np.zeros_like(flat), np.zeros_like(flat), flat.copy())
-
-
 @dataclass(frozen=True, slots=True)
 class Trained:
     """A trained network at its best epoch."""
@@ -127,73 +104,70 @@ class Trained:
 def train(
     network: Network,
     data: layout.Data,
+    rows: Rows,
     validation: layout.Data | None,
     plan: Plan,
     *,
     seed: int,
-    rows: Rows | None = None,
     index: int = 0,
-    state: TrainingState | None = None,
-    after_epoch: Callable[[TrainingState], bool] = lambda _state: False,
+    after_epoch: Callable[[Epoch], bool] = lambda _epoch: False,
 ) -> Trained:
-    """Train a network on all rows of the data, or on those named, and return it at its best epoch.
+    """Train a network on the named rows of the data and return it at its best epoch.
 
-    The best epoch is that of the lowest validation loss, or training loss where there is no validation data.
-    `after_epoch` sees the state after each epoch and ends training by returning True. The order of rows in an epoch
-    depends on the seed and the epoch alone, so that training can go on from a state as if never interrupted.
+    The best epoch is that of the lowest loss on the validation data, or the last one without any. `after_epoch` gets
+    the metrics of each epoch and ends training by returning True. The order of rows depends on seed and epoch alone.
     """
-    state = state or TrainingState.start(network)
-    trainer = _Trainer(network.with_parameters(state.flat), data, rows, validation, plan, state, seed, index)
-    while not trainer.is_done():
-        trainer.run_epoch()
-        if after_epoch(state):
+    trainer = _Trainer(network, data, rows, validation, plan, seed, index)
+    best, best_epoch = network.parameters.flat, 1
+    epochs: list[Epoch] = []
+    for epoch in range(plan.max_epochs):
+        metrics = trainer.run_epoch(epoch)
+        epochs.append(metrics)
+        if metrics.is_best:
+            best, best_epoch = trainer.parameters(), metrics.epoch
+        if after_epoch(metrics):
             break
-    best = max(state.best_epoch, 1) - 1
-    return Trained(
-        network.with_parameters(state.best), plan.temperature_in(best), state.best_epoch, tuple(state.epochs)
-    )
+    temperature = plan.temperature_in(best_epoch - 1)
+    return Trained(network.with_parameters(best), temperature, best_epoch, tuple(epochs))
 
 
 class _Trainer:
-    """The arrays that an epoch works on."""
+    """Parameters, optimiser state and workspaces of a training."""
 
     def __init__(
         self,
         network: Network,
         data: layout.Data,
-        rows: Rows | None,
+        rows: Rows,
         validation: layout.Data | None,
         plan: Plan,
-        state: TrainingState,
         seed: int,
         index: int,
     ) -> None:
-        self.network, self.data, self.rows, self.validation = network, data, rows, validation
-        self.plan, self.state, self.seed, self.index = plan, state, seed, index
+        flat = network.parameters.flat.copy()
+        self.network, self.data, self.rows, self.validation = network.with_parameters(flat), data, rows, validation
+        self.plan, self.seed, self.index = plan, seed, index
         self.settings = plan.settings()
         self.wires = layout.wires(network)
-        self.groups = layout.groups(network.parameters)
-        gradients = network.with_parameters(np.zeros_like(state.flat))
+        self.groups = layout.groups(self.network.parameters)
+        gradients = network.with_parameters(np.zeros_like(flat))
         self.gradients = layout.groups(gradients.parameters)
-        self.flat = (state.flat, gradients.parameters.flat, state.first_moment, state.second_moment)
+        self.flat = (flat, gradients.parameters.flat, np.zeros_like(flat), np.zeros_like(flat))
         sizes = [group.size for group in network.parameters.groups().values()]
         self.sections = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.work = layout.workspace(network, data.numbers.shape[1], plan.batch_size)
         self.inference_work = layout.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
+        self.best_loss = np.inf
 
-    def is_done(self) -> bool:
-        """Whether the last epoch is reached, or no better one was seen for too long."""
-        epoch, plan = len(self.state.epochs), self.plan
-        waited = epoch - self.state.best_epoch
-        return epoch >= plan.max_epochs or (plan.patience is not None and waited >= plan.patience)
+    def parameters(self) -> Float32:
+        """Return a copy of the parameters."""
+        return self.flat[0].copy()
 
-    def run_epoch(self) -> None:
-        """Train on all rows once, validate, remember the best."""
-        state, plan = self.state, self.plan
-        epoch = len(state.epochs)
+    def run_epoch(self, epoch: int) -> Epoch:
+        """Train on all rows once, validate, and return the metrics."""
+        plan, n = self.plan, len(self.rows)
         temperature = plan.temperature_in(epoch)
         rate = learning_rate_at(epoch, plan.max_epochs, plan.learning_rate, plan.learning_rate_schedule)
-        n = len(self.data.target) if self.rows is None else len(self.rows)
         total = kernels.train_epoch(
             self.wires,
             self.groups,
@@ -202,49 +176,44 @@ class _Trainer:
             self.sections,
             self._rates(epoch, rate),
             self.data,
-            self._order(epoch, n),
+            self._order(epoch),
             plan.batch_size,
             temperature,
             self.settings,
             epoch * -(-n // plan.batch_size),
             self.work,
         )
-        validation_loss = self._loss(self.validation, temperature) if self.validation is not None else None
-        judged = self._training_loss(temperature) if validation_loss is None else validation_loss
-        is_best = judged < state.best_loss
-        if is_best:
-            state.best[:] = state.flat
-            state.best_epoch, state.best_loss = epoch + 1, judged
-        record = Epoch(
+        validation_loss = None if self.validation is None else self._loss(self.validation, temperature)
+        is_best = validation_loss is None or validation_loss < self.best_loss
+        if validation_loss is not None:
+            self.best_loss = min(self.best_loss, validation_loss)
+        is_open = open_links(self.network.parameters.sum_logits, temperature, plan.sum_link_threshold)
+        return Epoch(
             network=self.index,
             epoch=epoch + 1,
             training_loss=total / n,
             validation_loss=validation_loss,
             temperature=temperature,
             learning_rate=rate,
-            open_rules=int(self.inference_work.sum_open.sum()),
+            open_rules=int(is_open.sum()),
             is_best=is_best,
         )
-        state.epochs.append(record)
 
-    def _order(self, epoch: int, n: int) -> Rows:
+    def _order(self, epoch: int) -> Rows:
         """Return the order of the rows in an epoch."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(n)
-        if self.rows is not None:
-            for start in range(0, n, CHUNK):  # in place: with millions of rows, an index counts
-                part = slice(start, start + CHUNK)
-                order[part] = self.rows[order[part]]
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.rows))
+        for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
+            part = slice(start, start + CHUNK)
+            order[part] = self.rows[order[part]]
         return order
 
     def _rates(self, epoch: int, rate: float) -> npt.NDArray[np.float64]:
-        """Return a learning rate for every parameter group; 0 for those that a phase leaves alone."""
+        """Return a learning rate for every parameter group; 0 for those that are not trained in this epoch."""
         names = list(self.network.parameters.groups())
-        trained = names if self.plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS
-        shares = {"sum_logits": self.plan.sum_link_rate}
-        return np.array([rate * shares.get(name, 1.0) if name in trained else 0.0 for name in names])
-
-    def _training_loss(self, temperature: float) -> float:
-        return self._loss(self.data if self.rows is None else take(self.data, self.rows), temperature)
+        trained = set(names if self.plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS)
+        if not self.plan.train_sum_links:
+            trained.discard("sum_logits")
+        return np.array([rate if name in trained else 0.0 for name in names])
 
     def _loss(self, data: layout.Data, temperature: float) -> float:
         """Return the mean loss of the hard forward pass."""
@@ -276,29 +245,7 @@ def outputs(
     return out, rules
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """Rows to train on, and rows to validate on."""
-
-    data: layout.Data
-    """All rows: those that are set aside are left where they are. Weights of those to train on have mean one."""
-    rows: Rows
-    """Those to train on, ascending, ``(n_training,) int32``, or int64 where that is too small."""
-    validation: layout.Data
-
-
-def split_off(data: layout.Data, validation_rows: npt.NDArray[np.intp]) -> Split:
-    """Set the named rows aside; weights of each part have mean one. Only the rows set aside are copied."""
-    keep = np.ones(len(data.target), dtype=np.bool_)
-    keep[validation_rows] = False
-    mean = data.weight[keep].mean(dtype=np.float64)
-    weight = data.weight if mean == 1.0 else (data.weight / mean).astype(np.float32)
-    validation = take(data, validation_rows)
-    kind = np.int32 if len(keep) <= np.iinfo(np.int32).max else np.int64
-    return Split(data._replace(weight=weight), np.flatnonzero(keep).astype(kind), validation)
-
-
-def take(data: layout.Data, rows: Rows) -> layout.Data:
-    """Return the named rows, with weights of mean one."""
+def take(data: layout.Data, rows: Rows, weight: npt.NDArray[np.float64]) -> layout.Data:
+    """Return the named rows with other weights, scaled to a mean of one."""
     taken = layout.Data(*(part[rows] for part in data))
-    return taken._replace(weight=(taken.weight / taken.weight.mean(dtype=np.float64)).astype(np.float32))
+    return taken._replace(weight=(weight / weight.mean()).astype(np.float32))

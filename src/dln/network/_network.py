@@ -19,9 +19,12 @@ from dln.circuit._gates import CANDIDATE_ORDER
 Float32: TypeAlias = npt.NDArray[np.float32]
 Int32: TypeAlias = npt.NDArray[np.int32]
 
-#: Gate, link and sum logits start uniform in (-0.1, 0.1), slopes at 2 (the paper).
+#: Slopes start at 2, as the paper states. It leaves the other initial values open: here gate, link and sum logits start
+#: within this distance of their centre, which is 0 for gates and links.
 INITIAL_LOGIT: Final = 0.1
 INITIAL_SLOPE: Final = 2.0
+#: Centre of the sum's logits: all links are open at first. A closed link passes no gradient to its rule.
+INITIAL_SUM_LOGIT: Final = 2.0
 
 #: Where a layer has fewer inputs than candidates, the spare candidates carry this logit: probability zero, for ever.
 CLOSED_LOGIT: Final = -1e30
@@ -118,7 +121,6 @@ def build_network(
     n_candidate_links: int,
     n_candidate_gates: int,
     concatenate_inputs: bool,
-    initial_sum_logit: float,
     rng: np.random.Generator,
 ) -> Network:
     """Draw a network's candidates and initial values.
@@ -157,8 +159,8 @@ def build_network(
     parameters.slope[:] = INITIAL_SLOPE
     for logits in (parameters.gate_logits, parameters.link_a_logits, parameters.link_b_logits):
         logits[:] = rng.uniform(-INITIAL_LOGIT, INITIAL_LOGIT, logits.shape)
-    parameters.sum_logits[:] = initial_sum_logit + rng.uniform(-INITIAL_LOGIT, INITIAL_LOGIT, n_rules)
-    # The paper does not say how C starts. Zero would leave closed links without a gradient; this keeps the first
+    parameters.sum_logits[:] = INITIAL_SUM_LOGIT + rng.uniform(-INITIAL_LOGIT, INITIAL_LOGIT, n_rules)
+    # The paper leaves the start of C open. Zero would leave closed links without a gradient; this keeps the first
     # prediction near the mean of the standardised target.
     parameters.weights[:] = rng.uniform(-1.0, 1.0, n_rules) / np.sqrt(n_rules)
     parameters.link_a_logits[links_a < 0] = CLOSED_LOGIT
@@ -211,13 +213,18 @@ def tree_cutoffs(
     known = values >= 0
     if n_thresholds < 1 or known.sum() < 2:  # noqa: PLR2004 (a split needs two rows)
         return np.empty(0, dtype=np.float32)
-    # Here and not above: who only compiles kernels need not wait two seconds for scikit-learn.
     from sklearn.tree import DecisionTreeRegressor
 
     tree = DecisionTreeRegressor(max_leaf_nodes=n_thresholds + 1, random_state=0)
     tree.fit(values[known, None], target[known], sample_weight=weight[known])
     splits = tree.tree_.threshold[tree.tree_.feature >= 0]
     return np.unique(splits.astype(np.float32))
+
+
+def open_links(sum_logits: Float32, temperature: float, threshold: float) -> npt.NDArray[np.bool_]:
+    """Return which links of the sum are open: those with Sigmoid(S/τ) ≥ θ."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-sum_logits.astype(np.float64) / temperature)) >= threshold)
 
 
 def _views(flat: Float32, shapes: list[tuple[int, ...]]) -> Parameters:

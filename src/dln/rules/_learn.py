@@ -19,12 +19,12 @@ from dln.rules._screen import screened
 from dln.rules._sizes import LARGER, SizedRules, member_rules, sized_path, smallest_good
 from dln.rules._student import Recipe, n_steps, train_student
 from dln.rules._synthetic import synthetic_rows
-from dln.rules._task import PENALTY, Task, member, n_members, page
+from dln.rules._task import Task, member, n_members, page
 from dln.rules._teachers import n_teachers, teach
 from dln.rules._validate import Choice, choose_goal
 from dln.solve._losses import Loss
 from dln.solve._products import Floats
-from dln.solve._weights import solve_weights
+from dln.solve._weights import PENALTY, solve_weights
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -14,13 +14,7 @@ from dln.rules._inputs import Inputs
 from dln.rules._scan import Scanner
 from dln.solve._products import Floats
 from dln.solve._select import Budget
-
-#: Ridge penalty of the search, as a share of the variance of a typical rule: enough to tell apart rules that nearly
-#: repeat each other. 1e-4 and 1e-2 were both worse on five of six datasets.
-PENALTY: Final = 1e-3
-#: The variance of a rule that fires on a fifth of the rows.
-TYPICAL_VARIANCE: Final = 0.15
-
+from dln.solve._weights import PENALTY, TYPICAL_VARIANCE
 
 #: Models of more conditions are selected and swept once beyond a page of so many.
 LARGE: Final = 250

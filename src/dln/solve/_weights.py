@@ -6,9 +6,16 @@ from functools import cached_property, reduce
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from dln.data._folds import fold_weights
 from dln.solve._products import Bools, Floats, centred_products, products
 
+#: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
+#: repeat each other.
+PENALTY: Final = 1e-3
+#: The variance of a rule that holds for a fifth of the rows.
+TYPICAL_VARIANCE: Final = 0.15
 #: Ridge penalties that are tried, as shares of the mean variance of a rule.
 _PENALTIES: Final = 10.0 ** np.arange(-4.0, 1.5, 0.5)
 _FOLDS: Final = 5
@@ -38,16 +45,21 @@ def solve_weights(
     return intercept, weights
 
 
-def cross_validated_penalty(rules: Bools, y: Floats, weight: Floats) -> float:
+def cross_validated_penalty(
+    rules: Bools, y: Floats, weight: Floats, counts: npt.NDArray[np.int64] | None = None
+) -> float:
     """Return the penalty whose weights, found without a fold, err least on it, summed over the folds.
 
-    Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot.
+    Rows are in canonical order, by a hash of their content: every fifth of them is as good as drawn by lot. `counts`
+    ``(n,)`` are those of `fold_weights`, one each by default.
     """
     y = y - float(np.average(y, weights=weight))
-    fold = np.arange(len(y)) % _FOLDS
-    n_folds = _FOLDS if len(y) >= 2 * _FOLDS else 0
     # Sums over the folds, once each: those of all but one are those of all without its own.
-    by_fold = [_Sums.of(rules[:, fold == k], y[fold == k], weight[fold == k]) for k in range(n_folds)]
+    by_fold = []
+    counts = np.ones(len(y), dtype=np.int64) if counts is None else counts
+    for part in fold_weights(weight, _FOLDS, counts) if len(y) >= 2 * _FOLDS else ():
+        held_out = np.flatnonzero(part)
+        by_fold.append(_Sums.of(rules[:, held_out], y[held_out], part[held_out]))
     errors = np.zeros(len(_PENALTIES))
     for k, aside in enumerate(by_fold):
         moments = _Moments.of_sums(reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :]))

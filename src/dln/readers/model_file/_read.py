@@ -143,8 +143,9 @@ def _model(part: ModelPart) -> SavedModel:
         if (other := names.setdefault(column.name, j)) != j:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
-    facts = msgspec.structs.asdict(part.training)
-    training = {name: value for name, value in facts.items() if value or name not in ("ranges", "table")}
+    training = msgspec.structs.asdict(part.training)
+    training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
+    training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
     circuit = _circuit(part, columns, part.decimals)
     return SavedModel(
         circuit,
@@ -160,6 +161,7 @@ def _model(part: ModelPart) -> SavedModel:
         _intervals(part.intervals),
         part.kind,
         None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
+        None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
     )
 
 

@@ -80,6 +80,15 @@ class RulePart(_Part, frozen=True):
     weight: float
 
 
+class NetworkPart(_Part, frozen=True):
+    """Facts of trained networks: their shape, the final temperature, rules open in each, gates of all of them."""
+
+    layers: list[Annotated[int, Meta(ge=1)]]
+    temperature: Annotated[float, Meta(gt=0)]
+    open_rules: list[Index]
+    gates: Index
+
+
 class TrainingPart(_Part, frozen=True):
     """Facts of the fit: rows of the table, distinct rows of weight above zero, range of the target, versions."""
 
@@ -92,6 +101,7 @@ class TrainingPart(_Part, frozen=True):
     """The smallest and the largest value of each number column that rules read."""
     table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
+    network: NetworkPart | None = None
 
 
 class IntervalsPart(_Part, frozen=True):
@@ -103,7 +113,7 @@ class IntervalsPart(_Part, frozen=True):
 
 
 class SmallerPart(_Part, frozen=True):
-    """A smaller model over the columns of the model, on the same grid."""
+    """Another model over the columns of the model, on the same grid."""
 
     intercept: float
     rules: list[RulePart]
@@ -158,6 +168,8 @@ class ModelPart(_Part, frozen=True):
     """The learner: `RuleRegressor` or `DLNRegressor`."""
     frontier: FrontierPart | None = None
     """Models of other sizes."""
+    network: SmallerPart | None = None
+    """The whole network, if the model is a selection of its neurons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +188,7 @@ class SavedModel:
     intervals: Intervals | None = None
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
+    network: Circuit | None = None
 
 
 def json_schema() -> dict[str, Any]:

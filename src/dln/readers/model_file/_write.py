@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from dln.readers.model_file._schema import (
     IntervalsPart,
     MissingPart,
     ModelPart,
+    NetworkPart,
     PointPart,
     RulePart,
     SavedModel,
@@ -93,7 +94,7 @@ def _part(model: SavedModel) -> ModelPart:
         parameters={name: _plain(value, name) for name, value in model.parameters.items()},
         n_iter=model.n_iter,
         history={name: [_number(value) for value in values] for name, values in model.history.items()},
-        training=TrainingPart(**model.training),
+        training=_training_part(model.training),
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
         dates=list(model.dates),
@@ -102,7 +103,13 @@ def _part(model: SavedModel) -> ModelPart:
         else IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
         kind=model.kind,
         frontier=_frontier_part(model),
+        network=_network_part(model),
     )
+
+
+def _training_part(facts: Mapping[str, Any]) -> TrainingPart:
+    network = facts.get("network")
+    return TrainingPart(**{**facts, "network": None if network is None else NetworkPart(**network)})
 
 
 def _nodes(circuit: Circuit) -> dict[str, Any]:
@@ -126,6 +133,12 @@ def _frontier_part(model: SavedModel) -> FrontierPart | None:
             smaller = SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
         points.append(PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
     return FrontierPart(points, model.frontier.ceiling)
+
+
+def _network_part(model: SavedModel) -> SmallerPart | None:
+    if model.network is None or model.network == model.circuit:
+        return None
+    return SmallerPart(model.network.intercept, **_nodes(model.network), support=[])
 
 
 def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:

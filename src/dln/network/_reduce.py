@@ -1,0 +1,181 @@
+"""A trained network on one page: exact weights for its rules, and its best neurons within a budget of conditions.
+
+The neurons of all layers are candidates. The whole network with exact weights is what a smaller model follows: its
+predictions are a steadier target than y, as those of a teacher are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._circuit import Circuit, Rule, Values, on_grid
+from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._graph import TRUE_EDGE, Graph
+from dln.data._target import Target
+from dln.solve._losses import Loss
+from dln.solve._products import Bools, Floats
+from dln.solve._select import MAX_ROWS, Budget, Candidates
+from dln.solve._weights import PENALTY, TYPICAL_VARIANCE, cross_validated_penalty, solve_weights
+
+#: Rows whose node values are computed at once: of a thousand nodes, 25 megabytes.
+BLOCK: Final = 25_000
+#: A neuron must be 1, and 0, on so many rows of mean weight.
+MIN_ROWS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Columns of some rows, the standardised target there ``(n,)``, weights, and counts for folds."""
+
+    values: Sequence[Values]
+    y: Floats
+    weight: Floats
+    counts: npt.NDArray[np.int64] | None = None
+
+    def first(self, n: int) -> LabelledRows:
+        """Return the first n rows: rows in canonical order are as good as drawn by lot."""
+        return self._at(slice(n))
+
+    def weighted(self, weight: Floats) -> LabelledRows:
+        """Return the rows with other weights, without those whose weight is zero."""
+        kept = np.flatnonzero(weight > 0)
+        return replace(self._at(kept), weight=weight[kept])
+
+    def _at(self, rows: slice | npt.NDArray[np.intp]) -> LabelledRows:
+        counts = None if self.counts is None else self.counts[rows]
+        return LabelledRows([column[rows] for column in self.values], self.y[rows], self.weight[rows], counts)
+
+
+def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
+    """Return the circuit that predicts the mean of several, without nodes that no rule reads."""
+    graph, n = Graph(), len(circuits)
+    rules = [
+        (edge, rule.weight / n)
+        for circuit in circuits
+        for rule, edge in zip(circuit.rules, graph.add(circuit, [rule.node for rule in circuit.rules]), strict=True)
+    ]
+    intercept = sum(circuit.intercept for circuit in circuits) / n
+    return graph.circuit(circuits[0].columns, intercept, rules, decimals=circuits[0].decimals)
+
+
+def with_weights(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Floats, target: Target) -> Circuit:
+    """Return a circuit with some of its nodes as rules, their weights given for the standardised target."""
+    decimals = circuit.decimals
+    rules = tuple(
+        Rule(node, on_grid(target.spread * weight, decimals))
+        for node, weight in zip(nodes, weights.tolist(), strict=True)
+    )
+    return replace(circuit, rules=rules, intercept=on_grid(target.mean + target.spread * intercept, decimals))
+
+
+def node_values(circuit: Circuit, nodes: Sequence[int], values: Sequence[Values]) -> Bools:
+    """Return the values of some nodes on some rows, ``(n_nodes, n)``, computed block by block."""
+    n_rows = len(values[0])
+    holds = np.empty((len(nodes), n_rows), dtype=np.bool_)
+    for start in range(0, n_rows, BLOCK):
+        block = slice(start, start + BLOCK)
+        of_all = circuit.node_values([column[block] for column in values])
+        for i, node in enumerate(nodes):
+            holds[i, block] = of_all[node]
+    return holds
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Trained networks as circuits, and the rows on which weights are solved for and neurons are selected."""
+
+    circuits: Sequence[Circuit]
+    rows: LabelledRows
+    training: LabelledRows
+    """The part of the rows that the networks were trained on."""
+    held_out: LabelledRows | None
+    loss: Loss
+    target: Target
+
+    @cached_property
+    def nodes(self) -> Circuit:
+        """One circuit with all nodes of all networks; its rules have no meaning."""
+        return self.circuits[0] if len(self.circuits) == 1 else _pooled(self.circuits)
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """(n_nodes,): conditions that each node prints."""
+        every_node = tuple(Rule(node, 1.0) for node in range(len(self.nodes.literals) + len(self.nodes.gates)))
+        return np.array(
+            count_conditions(replace(self.nodes, rules=every_node, intercept=0.0, decimals=0)), dtype=np.int64
+        )
+
+    def on_first_rows(self, n: int) -> Reduction:
+        """Return the same networks with at most n of the rows of each kind."""
+        held_out = None if self.held_out is None else self.held_out.first(n)
+        return replace(self, rows=self.rows.first(n), training=self.training.first(n), held_out=held_out)
+
+    def refitted(self, rows: LabelledRows) -> Circuit:
+        """Return the mean of the networks with weights solved for on some rows, ridge penalties chosen on folds."""
+        return mean_circuit([self._refitted(circuit, rows) for circuit in self.circuits])
+
+    def select(self, sizes: Sequence[int], rows: LabelledRows) -> dict[int, Circuit]:
+        """Return for every size the best model found within so many conditions, weights solved for on some rows."""
+        if not len(self.sizes):
+            return dict.fromkeys(sizes, self.circuits[0])
+        followed = self.target.standardise(self.refitted(rows).evaluate(rows.values))
+        some = rows.first(MAX_ROWS)
+        weight = some.weight / some.weight.mean()
+        first = followed[: len(weight)]
+        candidates = Candidates.of(
+            node_values(self.nodes, range(len(self.sizes)), some.values),
+            self.sizes,
+            first - float(np.average(first, weights=weight)),
+            weight,
+            penalty=PENALTY * TYPICAL_VARIANCE * float(weight.sum()),
+            min_share=min(MIN_ROWS / len(weight), 0.25),
+        )
+        return {size: self._within(size, candidates, rows, followed) for size in sizes}
+
+    def r2(self, circuit: Circuit) -> float | None:
+        """Return the share of the held-out loss that a model explains, None without held-out rows."""
+        if self.held_out is None:
+            return None
+        predicted = self.target.standardise(circuit.evaluate(self.held_out.values))
+        return self.loss.explained(self.held_out.y, predicted, self.held_out.weight)
+
+    def _refitted(self, circuit: Circuit, rows: LabelledRows) -> Circuit:
+        nodes = [rule.node for rule in circuit.rules]
+        holds = node_values(circuit, nodes, rows.values)
+        penalty = cross_validated_penalty(holds, rows.y, rows.weight, rows.counts)
+        solved = solve_weights(holds, rows.y, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile)
+        return with_weights(circuit, nodes, *solved, self.target)
+
+    def _within(self, size: int, candidates: Candidates, rows: LabelledRows, followed: Floats) -> Circuit:
+        """Return the model of a size. Printed without the rest of the network, a rule may be longer: then fewer fit."""
+        budget = size
+        while True:
+            nodes = candidates.select(Budget(budget, budget, budget))
+            holds = node_values(self.nodes, nodes, rows.values)
+            solved = solve_weights(holds, followed, rows.weight, PENALTY)
+            circuit = readable(mean_circuit([with_weights(self.nodes, nodes, *solved, self.target)]))
+            excess = sum(count_conditions(circuit)) - size
+            if excess <= 0:
+                return circuit
+            budget -= excess
+
+
+def _pooled(circuits: Sequence[Circuit]) -> Circuit:
+    """Return one circuit that has all nodes of several."""
+    graph = Graph()
+    edges = [
+        edge
+        for circuit in circuits
+        for edge in graph.add(circuit, range(len(circuit.literals) + len(circuit.gates)))
+        if edge > TRUE_EDGE
+    ]
+    nodes = list(dict.fromkeys(edge >> 1 for edge in edges))
+    step = 10.0 ** -circuits[0].decimals
+    rules = [(graph.as_written(node), step) for node in nodes]
+    return graph.circuit(circuits[0].columns, 0.0, rules, decimals=circuits[0].decimals)
