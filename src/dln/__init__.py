@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from dln import tune
     from dln._dln import DLNRegressor
     from dln._errors import (
-        CheckpointError,
-        CheckpointWarning,
         CircuitError,
         CompileCacheWarning,
         ExportError,
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from dln.circuit._operations import operations
 
 __all__ = [
-    "CheckpointError",
-    "CheckpointWarning",
     "Circuit",
     "CircuitError",
     "CompileCacheWarning",

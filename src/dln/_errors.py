@@ -46,15 +46,6 @@ class ModelFileError(ValueError):
         return clean(f"{self.path or 'the file'} is not a model that can be read: {where}{self.reason}")
 
 
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be continued from: damaged, or of another fit.
-
-    >>> raise CheckpointError("run.ckpt belongs to another fit: max_epochs was 100, is 200")
-    Traceback (most recent call last):
-    dln._errors.CheckpointError: run.ckpt belongs to another fit: max_epochs was 100, is 200
-    """
-
-
 class MissingExtraError(ImportError):
     """A feature was asked for whose optional dependencies are not installed.
 
@@ -103,14 +94,6 @@ class TimeLimitWarning(UserWarning):
 
     >>> import warnings
     >>> warnings.filterwarnings("ignore", category=TimeLimitWarning)  # for scripts that give little time on purpose
-    """
-
-
-class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the fit goes on without.
-
-    >>> import warnings
-    >>> warnings.filterwarnings("error", category=CheckpointWarning)  # where a fit without checkpoints is no use
     """
 
 
