@@ -13,17 +13,17 @@ from models import bytes_of, network, small, some_table
 
 
 @pytest.fixture(scope="module")
-def network() -> DLNRegressor:
+def fitted() -> DLNRegressor:
     """Return a network of the paper's kind, whose smaller models are not simplified until they are asked for."""
     X, y = make_friedman1(200, random_state=0)
     return DLNRegressor(hidden_layer_sizes=(30, 20), max_epochs=5, random_state=0).fit(X, y)
 
 
-def test_every_smaller_model_can_be_saved(network: DLNRegressor, tmp_path: Path):
+def test_every_smaller_model_can_be_saved(fitted: DLNRegressor, tmp_path: Path):
     """A pruned model is written and read again, whatever simplification made of it; its point counts what it prints."""
     X, _ = make_friedman1(50, random_state=1)
-    for point in network.frontier_:
-        smaller = network.prune(point.conditions)
+    for point in fitted.frontier_:
+        smaller = fitted.prune(point.conditions)
         smaller.save(tmp_path / "m.dln")
         again = dln.load(tmp_path / "m.dln")
         np.testing.assert_array_equal(again.predict(X), smaller.predict(X))
@@ -32,15 +32,15 @@ def test_every_smaller_model_can_be_saved(network: DLNRegressor, tmp_path: Path)
         assert own.circuit == again.circuit_
 
 
-def test_two_sizes_of_the_same_rules(network: DLNRegressor, tmp_path: Path):
+def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
     """Where two sizes came to the same rules the model stands in its file once."""
-    *smaller, own = network.frontier_.points
-    frontier = replace(network.frontier_, points=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
-    network._frontier, whole = frontier, network._frontier
+    *smaller, own = fitted.frontier_.points
+    frontier = replace(fitted.frontier_, points=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
+    fitted._frontier, whole = frontier, fitted._frontier
     try:
-        network.save(tmp_path / "m.dln")
+        fitted.save(tmp_path / "m.dln")
     finally:
-        network._frontier = whole
+        fitted._frontier = whole
     assert len(dln.load(tmp_path / "m.dln").frontier_) == len(frontier)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dln.circuit._gates import CANDIDATE_ORDER
-from dln.network._network import CLOSED_LOGIT, Network, build_network, tree_cutoffs
+from dln.network._network import CLOSED_LOGIT, Network, build_network, open_links, tree_cutoffs
 
 CUTOFFS = [np.array([0.2, 0.5], np.float32), np.array([0.7], np.float32)]
 
@@ -64,11 +64,12 @@ def test_spare_candidates_are_closed_for_ever():
     assert (first > -1).sum() == 5
 
 
-def test_initial_logits_and_gates_are_the_papers():
-    """Gate, link and sum logits start uniform in (-0.1, 0.1); candidate gates follow the fixed order."""
+def test_initial_logits_and_gates():
+    """Gate and link logits start in (-0.1, 0.1), those of the sum open; candidate gates follow a fixed order."""
     net = network()
-    for logits in (net.parameters.gate_logits, net.parameters.link_a_logits, net.parameters.sum_logits):
-        assert np.abs(logits).max() <= 0.1
+    for logits in (net.parameters.gate_logits, net.parameters.link_a_logits, net.parameters.sum_logits - 2.0):
+        assert np.abs(logits).max() <= 0.1 + 1e-6
+    assert open_links(net.parameters.sum_logits, 1.0, 0.8).all()
     assert tuple(net.wiring.gates) == CANDIDATE_ORDER[:8]
 
 
