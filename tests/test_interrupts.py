@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln import DLNRegressor, FitInterruptedWarning, RuleRegressor
+from dln import DLNRegressor, RuleRegressor
 from dln._interrupt import ctrl_c_calls
 from dln.rules import _learn
 from models import SMALL, SMALL_NETWORK, frame, target
@@ -173,16 +173,39 @@ def test_ctrl_c_in_a_long_fit(stage: str, monkeypatch: pytest.MonkeyPatch):
     assert 0 < model.rules_.n_conditions <= 100
 
 
+@pytest.mark.parametrize("how", ["callback", "keyboard"])
 @pytest.mark.usefixtures("default_ctrl_c")
-def test_ctrl_c_keeps_the_papers_best_epoch():
-    """The paper's network, interrupted, is that of its best epoch, and says which."""
+def test_ctrl_c_keeps_the_best_epoch_of_a_network(how: str):
+    """An interrupted network is that of its best epoch so far, and the caller gets KeyboardInterrupt."""
     table = frame()
 
     def press(epoch: Any) -> None:
-        if epoch.epoch == 3:
+        if epoch.epoch == 3 and how == "callback":
             raise KeyboardInterrupt
+        if epoch.epoch == 3:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    model = DLNRegressor(**{**SMALL_NETWORK, "max_epochs": 1000}, callbacks=[press])
-    with pytest.warns(FitInterruptedWarning, match=r"best epoch so far: [123]\."):
+    model = DLNRegressor(**{**SMALL_NETWORK, "max_epochs": 100_000}, callbacks=[press])
+    with pytest.raises(KeyboardInterrupt):
         model.fit(table, target(table))
-    assert model.n_iter_ == 3
+    assert 3 <= model.n_iter_ < 100_000
+    assert model.predict(table).shape == (len(table),)
+
+
+@pytest.mark.usefixtures("default_ctrl_c")
+def test_a_loop_over_fits_ends_with_ctrl_c():
+    """One Ctrl-C ends a loop over seeds: it is not swallowed by the fit that it interrupts."""
+    script = """
+import os, signal
+from dln import DLNRegressor
+press = lambda epoch: os.kill(os.getpid(), signal.SIGINT) if epoch.epoch == 2 else None
+for seed in range(3):
+    print(seed, flush=True)
+    DLNRegressor(hidden_layer_sizes=(4,), max_epochs=500, random_state=seed, callbacks=[press]).fit(
+        [[float(i), i % 3.0] for i in range(40)], [float(i) for i in range(40)]
+    )
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert done.stdout == "0\n"
+    assert done.returncode != 0
+    assert "KeyboardInterrupt" in done.stderr

@@ -33,8 +33,8 @@ def use(model: RuleRegressor, X: npt.NDArray[np.float64], path: Path) -> float:
         return 0.0
     circuit: Circuit = again.circuit_
     predictions: npt.NDArray[np.float64] = again.predict(X)
-    paper: DLNRegressor = RuleRegressor.paper(random_state=0)
-    return float(predictions.sum()) + circuit.intercept + len(circuit.rules) + paper.learning_rate
+    network = DLNRegressor(max_conditions=100, random_state=0)
+    return float(predictions.sum()) + circuit.intercept + len(circuit.rules) + network.min_temperature
 """
 
 WRONG_CODE = """
