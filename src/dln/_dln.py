@@ -429,13 +429,18 @@ class DLNRegressor(CircuitRegressor):
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
-        self._frontier = Frontier((*points, replace(own, circuit=None, support=()) if points else own))
+        if not points:
+            self._frontier = Frontier((own,))
+        elif own.max_conditions > points[-1].max_conditions:
+            self._frontier = Frontier((*points, replace(own, circuit=None, support=())))
+        else:
+            self._frontier = Frontier(tuple(points))
         self.__dict__.pop("_pending", None)
         if not points:
             self._pending = reduction.on_first_rows(MAX_FRONTIER_ROWS)
         facts = {
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
-            "temperature": networks[0].temperature if networks else float(self.temperature),
+            "temperature": float(networks[0].temperature if networks else self.temperature),
             "open_rules": [len(circuit.rules) for circuit in circuits],
             "gates": sum(len(circuit.gates) for circuit in circuits),
         }

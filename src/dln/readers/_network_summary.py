@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from dln.circuit._circuit import Circuit
 from dln.circuit._conditions import count_conditions
-from dln.circuit._operations import Reading
+from dln.circuit._cost import Reading
 from dln.circuit._words import counted, name_text, thousands
 
 
