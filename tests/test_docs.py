@@ -13,6 +13,7 @@ from dln.data import _text_values
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def test_every_public_name_has_its_place():
@@ -53,13 +54,13 @@ def test_words_read_as_missing_are_listed(page: str):
     assert [word for word in _text_values.NO_NUMBER if word and f"`{word}`" not in text] == []
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md", "docs/reliability.md", "docs/the-paper.md"])
-def test_files_named_on_the_pages_exist(page: str):
-    """Every file and folder of the code that a page names in `backticks` exists."""
-    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    named = re.findall(r"`([\w./]*(?:\w/|\w\.py))`", text)
-    assert named
-    assert [name for name in named if not (ROOT / name).exists() and not (ROOT / "src/dln" / name).exists()] == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_named_on_the_pages_exist(page: Path):
+    """Every file and folder of the repository that a page names exists, those of src/dln also without this prefix."""
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`([\w./]*(?:\w/|\w\.py))`|\b((?:bench|benchmarks|docs|examples|tests)/[\w./]*\w\.\w+)", text)
+    names = ["".join(pair) for pair in named]
+    assert [name for name in names if not any((folder / name).exists() for folder in (ROOT, ROOT / "src/dln"))] == []
 
 
 def test_ablations_are_parameters():
