@@ -1,4 +1,4 @@
-"""How long it takes to load a model of 100 rules, and to refuse files that are made to hurt.
+"""Time to load a model of 100 rules, and to refuse files that are made to hurt.
 
 python benchmarks/loading.py
 """
@@ -28,9 +28,7 @@ def hundred_rules(path: Path) -> None:
     losses = [1.0 / (3.7 + epoch) for epoch in range(N_EPOCHS)]
     names = ("training_loss", "validation_loss", "learning_rate", "temperature")
     history = dict.fromkeys(names, losses) | {"epoch": list(range(N_EPOCHS))}
-    parameters = {**dln.RuleRegressor(random_state=0).get_params()}
-    for name in ("n_jobs", "verbose"):
-        del parameters[name]
+    parameters = {"max_conditions": 100, "random_state": 0}
     circuit = layered_circuit(0, n_rules=100, layers=(200, 200, 100))
     write_model(path, SavedModel(circuit, True, parameters, 200, history, FACTS, [0.5] * 100))  # noqa: FBT003
 
@@ -39,12 +37,12 @@ def refusal(path: Path) -> tuple[float, int]:
     """Return the seconds and the most bytes that refusing a file took."""
     start = time.process_time()
     try:
-        dln.load(path)
+        dln.load_predictor(path)
     except dln.ModelFileError:
         seconds = time.process_time() - start
     tracemalloc.start()
     try:
-        dln.load(path)
+        dln.load_predictor(path)
     except dln.ModelFileError:
         peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -59,7 +57,7 @@ def main() -> None:
         times = []
         for _ in range(REPEATS):
             start = time.process_time()  # of this process alone: machines are shared
-            dln.load(path)
+            dln.load_predictor(path)
             times.append(time.process_time() - start)
         middle = 1e3 * sorted(times)[REPEATS // 2]
         print(f"100 rules, 500 gates, {N_EPOCHS} epochs, {path.stat().st_size} bytes: loaded in {middle:.2f} ms")

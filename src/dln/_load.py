@@ -44,7 +44,7 @@ def load(path: AnyPath, *, max_bytes: int = MAX_BYTES) -> RuleRegressor | DLNReg
 
     See Also
     --------
-    load_predictor : For a process that only predicts; it starts in a third of the time.
+    load_predictor : For a process that only predicts; it starts in a tenth of the time.
 
     Examples
     --------
