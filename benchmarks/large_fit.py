@@ -1,12 +1,11 @@
-"""A fit on more rows than one would like to copy: time per epoch, memory, and prediction.
+"""A fit on more rows than one would like to copy: time, memory, and prediction.
 
     python benchmarks/large_fit.py                                        # a memory map of 2.5, 5 and 10 million rows
     python benchmarks/large_fit.py --source parquet --rows 1000000 2000000
 
 Each fit runs in a process of its own, on a table of float32 numbers in a temporary folder: a numpy memory map, stored
 row by row, or a Parquet file that polars reads. Memory is the process's own (``RssAnon``; pages of the memory map
-belong to the system): its peak during the fit above what it was before, as a multiple of the float32 table. A frame
-that was read from Parquet is there before. Times of epochs are the processor's, of the thread that trains.
+belong to the system): its peak above that before the fit, as a multiple of the float32 table.
 """
 
 from __future__ import annotations
@@ -26,63 +25,45 @@ from typing import Any
 import numpy as np
 from measure import machine
 
-#: Rows that are made, or predicted, at a time.
+#: Rows that are made at a time.
 CHUNK = 500_000
+N_COLUMNS = 20
 
 
 def main() -> None:
     """Print the table, or run one fit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[2_500_000, 5_000_000, 10_000_000])
-    parser.add_argument("--columns", type=int, default=20)
-    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--source", choices=("memmap", "parquet"), default="memmap")
-    parser.add_argument("--networks-only", action="store_true", help="grow no rules: their time and memory do not grow")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.folder is not None:
-        print(json.dumps(fit(options)))
+        print(json.dumps(fit(options.folder, options.source)))
         return
     print(machine(), "\n")
-    print(
-        "| rows | s per epoch | µs per row | whole fit, s | peak of fit / table | predict, rows/s | peak of predict |"
-    )
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    seconds = [row(options, n_rows) for n_rows in options.rows]
-    if len(seconds) > 1:
-        power = float(np.polyfit(np.log(options.rows), np.log(seconds), 1)[0])
-        print(f"\nThe time of an epoch grows with the rows to the power of {power:.2f}.")
+    print("| rows | fit, s | peak of fit / table | predict, rows/s | peak of predict / table |")
+    print("| ---: | ---: | ---: | ---: | ---: |")
+    for n_rows in options.rows:
+        with tempfile.TemporaryDirectory() as folder:
+            make_table(Path(folder), n_rows, options.source)
+            command = [sys.executable, __file__, "--folder", folder, "--source", options.source]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this script)
+        found = json.loads(done.stdout)
+        table = 4 * n_rows * N_COLUMNS
+        peaks = (f"{found[name] / table:.2f}" for name in ("fit_peak", "predict_peak"))
+        print(
+            f"| {n_rows:,} | {found['fit']:.0f} | {next(peaks)} | {n_rows / found['predict']:,.0f} | {next(peaks)} |",
+            flush=True,
+        )
 
 
-def row(options: argparse.Namespace, n_rows: int) -> float:
-    """Fit in a process of its own, print a row of the table, and return the seconds of an epoch."""
-    with tempfile.TemporaryDirectory() as folder:
-        make_table(Path(folder), n_rows, options.columns, options.source)
-        command = [sys.executable, __file__, "--folder", folder, "--source", options.source]
-        command += ["--epochs", str(options.epochs), *(["--networks-only"] if options.networks_only else [])]
-        found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)  # noqa: S603
-    table = 4 * n_rows * options.columns
-    cells = (
-        f"{n_rows:,}",
-        f"{found['epoch']:.1f}",
-        f"{found['epoch'] / n_rows * 1e6:.2f}",
-        f"{found['fit']:.0f}",
-        f"{found['fit_peak'] / table:.2f}",
-        f"{n_rows / found['predict']:,.0f}",
-        f"{found['predict_peak'] / table:.2f}",
-    )
-    print(f"| {' | '.join(cells)} |", flush=True)
-    return float(found["epoch"])
-
-
-def make_table(folder: Path, n_rows: int, n_columns: int, source: str) -> None:
+def make_table(folder: Path, n_rows: int, source: str) -> None:
     """Write a table that a few rules explain, and its target, without ever holding the whole."""
     rng = np.random.default_rng(0)
-    shape = (n_rows, n_columns)
-    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=shape)
+    X = np.lib.format.open_memmap(folder / "X.npy", mode="w+", dtype=np.float32, shape=(n_rows, N_COLUMNS))
     y = np.lib.format.open_memmap(folder / "y.npy", mode="w+", dtype=np.float32, shape=(n_rows,))
     for start in range(0, n_rows, CHUNK):
-        numbers = rng.normal(size=(min(CHUNK, n_rows - start), n_columns)).astype(np.float32)
+        numbers = rng.normal(size=(min(CHUNK, n_rows - start), N_COLUMNS)).astype(np.float32)
         X[start : start + CHUNK] = numbers
         rules = (numbers[:, 0] > 0.3) * numbers[:, 1] + ((numbers[:, 2] > 0) & (numbers[:, 3] < 0.5))  # noqa: PLR2004
         y[start : start + CHUNK] = rules + 0.1 * rng.normal(size=len(numbers))
@@ -91,39 +72,33 @@ def make_table(folder: Path, n_rows: int, n_columns: int, source: str) -> None:
     if source == "parquet":
         import polars as pl
 
-        pl.DataFrame({f"x{j}": X[:, j] for j in range(n_columns)}).write_parquet(folder / "X.parquet")
+        pl.DataFrame({f"x{j}": X[:, j] for j in range(N_COLUMNS)}).write_parquet(folder / "X.parquet")
 
 
-def fit(options: argparse.Namespace) -> dict[str, float]:
+def fit(folder: Path, source: str) -> dict[str, float]:
     """Fit on the table in the folder; return seconds and bytes."""
     from dln import RuleRegressor
 
     RuleRegressor(n_grown_rules=5).fit(np.arange(300.0).reshape(100, 3), np.arange(100.0))  # compiled now
     X: Any
-    if options.source == "parquet":
+    if source == "parquet":
         import polars as pl
 
-        X = pl.read_parquet(options.folder / "X.parquet")
+        X = pl.read_parquet(folder / "X.parquet")
     else:
-        X = np.load(options.folder / "X.npy", mmap_mode="r")
-    y = np.load(options.folder / "y.npy", mmap_mode="r")
-    ends: list[float] = []
-    model = RuleRegressor(
-        max_epochs=options.epochs,
-        random_state=0,
-        callbacks=[lambda _: ends.append(time.thread_time())],
-        **({"n_grown_rules": 0} if options.networks_only else {}),
-    )
+        X = np.load(folder / "X.npy", mmap_mode="r")
+    y = np.load(folder / "y.npy", mmap_mode="r")
+    model = RuleRegressor(random_state=0)
     start = time.perf_counter()
     with peak_memory() as during_fit:
         model.fit(X, y)
     fitted = time.perf_counter()
     with peak_memory() as during_predict:
         model.predict(X)
+    end = time.perf_counter()
     return {
-        "epoch": (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else ends[0],
         "fit": fitted - start,
-        "predict": time.perf_counter() - fitted,
+        "predict": end - fitted,
         "fit_peak": during_fit[0],
         "predict_peak": during_predict[0],
     }
@@ -131,7 +106,7 @@ def fit(options: argparse.Namespace) -> dict[str, float]:
 
 @contextmanager
 def peak_memory() -> Iterator[list[float]]:
-    """Give a list whose only number is, in the end, how much the process's own memory grew at most, in bytes."""
+    """Yield a list whose only number is, in the end, the peak growth of the process's own memory in bytes."""
     before, done = own_memory(), threading.Event()
     peak = [0.0]
 

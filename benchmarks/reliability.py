@@ -1,9 +1,9 @@
-"""What can be relied on, side by side with LightGBM, XGBoost and EBM, in one run.
+"""Reliability beside LightGBM, XGBoost and EBM, in one run.
 
     python benchmarks/reliability.py --files 300
 
 Every library is put through the same tests, in child processes: damaged model files, a machine where nothing can be
-written, SIGTERM in a fit, a stop and a new start, many threads that predict, fits with other numbers of threads.
+written, SIGTERM in a fit, many threads that predict, fits with other numbers of threads.
 XGBoost is not among our extras: pip install xgboost-cpu.
 """
 
@@ -119,36 +119,6 @@ def sigterm(name: str) -> str:
     return {-signal.SIGTERM: "the process ends", 0: "the script goes on"}.get(code, f"exit code {code}")
 
 
-def resume(name: str, folder: Path) -> str:
-    """Stop a fit, go on from what was kept, and compare with a fit that was not stopped."""
-    X, y = table(600)
-    if name == "dln":
-        from dln import RuleRegressor
-
-        settings = {"random_state": 0, "n_jobs": 1, "max_epochs": 20, "n_grown_rules": 20, "n_generations": 1}
-        whole = RuleRegressor(**settings).fit(X, y)
-        script = (
-            "from dln import RuleRegressor; import os, signal\n"
-            "stop = lambda epoch: os.kill(os.getpid(), signal.SIGTERM) if epoch.epoch == 9 else None\n"
-            f"RuleRegressor(**{settings}, checkpoint={str(folder / 'c')!r}, callbacks=[stop]).fit(X[:600], y[:600])"
-        )
-        process = child(name, script.replace("X[:600], y[:600]", "*table(600)"))
-        process.communicate()
-        resumed = RuleRegressor(**settings, checkpoint=folder / "c").fit(X, y)
-    elif name == "lightgbm":
-        whole = regressor(name, 1).fit(X, y)
-        half = regressor(name, 1).set_params(n_estimators=50).fit(X, y)
-        resumed = regressor(name, 1).set_params(n_estimators=50).fit(X, y, init_model=half)
-    elif name == "xgboost":
-        whole = regressor(name, 1).fit(X, y)
-        half = regressor(name, 1).set_params(n_estimators=50).fit(X, y)
-        resumed = regressor(name, 1).set_params(n_estimators=50).fit(X, y, xgb_model=half)
-    else:
-        return "no way to go on"
-    same = whole.predict(X).tobytes() == resumed.predict(X).tobytes()
-    return "the same model" if same else "another model"
-
-
 def concurrency(name: str) -> str:
     """Predict with one model from eight threads at once."""
     X, y = table(600)
@@ -176,7 +146,7 @@ def broken_pipe(name: str, folder: Path) -> str:
     if name != "dln":
         return "no command line in Python"
     X, y = table()
-    model = regressor(name, 1).set_params(max_epochs=3).fit(X[:200], y[:200])
+    model = regressor(name, 1).fit(X[:200], y[:200])
     model.save(folder / "m.dln")
     rows = "\n".join([",".join(f"x{j}" for j in range(12)), *(",".join(map(str, row)) for row in np.tile(X, (20, 1)))])
     (folder / "t.csv").write_text(rows)
@@ -205,7 +175,6 @@ def main() -> None:
             f"{n_files} damaged model files": lambda name: damaged_files(name, folder, n_files),
             "no folder can be written to": lambda name: read_only(name, folder),
             "SIGTERM in a fit": sigterm,
-            "stop a fit, go on": lambda name: resume(name, folder),
             "eight threads predict": concurrency,
             "fit with one thread and with two": threads,
             "`predict` into `head -1`": lambda name: broken_pipe(name, folder),

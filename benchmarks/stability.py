@@ -1,9 +1,9 @@
-"""How steady the rules are: fits on bootstrap samples, compared rule by rule as SIRUS does.
+"""Stability of the rules: fits on bootstrap samples, compared rule by rule as SIRUS does.
 
     python benchmarks/stability.py --datasets insurance mpg concrete --samples 10
 
-Two rules are the same if they ask the same of the same columns with cut-offs in the same tenth of the column's values.
-Of every two models the Dice similarity is told, twice the rules in common over all rules of both, and its mean.
+Two rules are the same if they test the same of the same columns with cut-offs in the same tenth of the column's values.
+Printed is the mean Dice similarity of two models: twice the rules in common over all rules of both.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import argparse
 import itertools
 import re
 
-import datasets
 import numpy as np
 import pandas as pd
 
 from dln import RuleRegressor
+from dln_bench import datasets
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 

@@ -5,8 +5,7 @@
 A step is forward, backward and Adam on one batch. PyTorch runs the reference as it is (gathered candidates), and a
 dense variant that multiplies by a matrix of probabilities over all rows, as the paper's code does; with --compiled the
 gathered one through torch.compile as well. Times are the processor's, each the best of five medians: a shared machine
-is slower for seconds at a time. Beside them stands the roofline: the multiply-adds that a step cannot do without,
-divided by the core's measured peak, its best so far.
+is slower for seconds at a time.
 """
 
 from __future__ import annotations
@@ -19,11 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 from measure import machine, seconds
-from numba import njit
 
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
-from dln.network._lanes import fma, splat, total
 from dln.network._network import Network, build_network
 from dln.network._reference import Forward, ReferenceNetwork, mean_loss
 
@@ -34,9 +31,7 @@ TEMPERATURE = 1.0
 LEARNING_RATE = 0.005
 NETWORKS = {"small": (60, 60, 30), "medium": (200, 200, 100), "large": (600, 600, 300)}
 BATCHES = (32, 256)
-PEAK_ROUNDS = 1_000_000
 ROUNDS = 5
-FLOATS_AT_ONCE = 32
 
 
 def network_of(layers: tuple[int, ...]) -> Network:
@@ -130,44 +125,6 @@ def torch_step(model: ReferenceNetwork, batch: int, call: Callable[..., torch.Te
     return step
 
 
-def multiply_adds(network: Network, batch: int) -> int:
-    """Return the multiply-adds of a step that no arrangement avoids.
-
-    Per neuron and row: both mixtures of candidates, their derivatives sent back, their products summed up for the
-    logits, and the gate's polynomial forwards and backwards. Per logit: the exponential's polynomial and the rest of
-    the softmax, its gradient, and Adam. Per threshold and row: the comparison, the sigmoid's derivative and two sums.
-    Per rule and row: the sum, and its two derivatives.
-    """
-    wiring = network.wiring
-    n_neurons, n_thresholds, n_rules = wiring.links_a.shape[1], wiring.threshold_input.size, wiring.rule_rows.size
-    per_row = n_neurons * (3 * 2 * N_CANDIDATES + 12) + n_thresholds * (1 + 2 + 8 + 3 + 2) + n_rules * 3
-    per_logit = 8 + 3 + 5
-    return batch * per_row + n_neurons * 3 * N_CANDIDATES * per_logit
-
-
-@njit(fastmath=True)  # type: ignore[untyped-decorator]
-def _spin(rounds: int) -> float:
-    """Multiply and add with nothing else to do; squares, because LLVM would fold products with a constant."""
-    x = splat(np.float32(0.1))
-    a0, a1, a2, a3 = splat(np.float32(0.1)), splat(np.float32(0.2)), splat(np.float32(0.3)), splat(np.float32(0.4))
-    a4, a5, a6, a7 = splat(np.float32(0.5)), splat(np.float32(0.6)), splat(np.float32(0.7)), splat(np.float32(0.8))
-    for _ in range(rounds):
-        a0, a1, a2, a3 = fma(a0, a0, x), fma(a1, a1, x), fma(a2, a2, x), fma(a3, a3, x)
-        a4, a5, a6, a7 = fma(a4, a4, x), fma(a5, a5, x), fma(a6, a6, x), fma(a7, a7, x)
-    return total(a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7)  # type: ignore[no-any-return]
-
-
-def peak() -> float:
-    """Return the multiply-adds per second of one core, measured."""
-    _spin(1)
-    times = []
-    for _ in range(50):
-        start = time.thread_time()
-        _spin(PEAK_ROUNDS)
-        times.append(time.thread_time() - start)
-    return PEAK_ROUNDS * 8 * FLOATS_AT_ONCE / min(times)
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -175,15 +132,10 @@ def main() -> None:
     compiled = parser.parse_args().compiled
     torch.set_num_threads(1)
     print(machine(), f"torch {torch.__version__}, one thread")
-    limit = peak()
-    print(f"peak: {limit / 1e9:.0f} thousand million multiply-adds per second\n")
+    print()
     names = ["gathered", "dense", *(["compiled"] if compiled else [])]
-    print(
-        "| network | batch | dln µs | "
-        + " | ".join(f"{name} µs | ratio" for name in names)
-        + " | roofline µs | of it |"
-    )
-    print("| --- |" + " ---: |" * (4 + 2 * len(names)))
+    print("| network | batch | dln µs | " + " | ".join(f"{name} µs | ratio" for name in names) + " |")
+    print("| --- |" + " ---: |" * (2 + 2 * len(names)))
     for name, layers in NETWORKS.items():
         for batch in BATCHES:
             ours = min(kernel_step_seconds(layers, batch, 0.4) for _ in range(ROUNDS))
@@ -194,10 +146,7 @@ def main() -> None:
                 step = torch_step(model, batch, call)
                 theirs = min(seconds(step, budget=0.6, clock=time.thread_time) for _ in range(ROUNDS))
                 cells.append(f"{theirs * 1e6:,.0f} | **{theirs / ours:.0f}**")
-            limit = max(limit, peak())
-            floor = multiply_adds(network_of(layers), batch) / limit
-            row = f"| {name} {layers} | {batch} | {ours * 1e6:,.1f} | " + " | ".join(cells)
-            print(f"{row} | {floor * 1e6:,.1f} | {ours / floor:.1f} |", flush=True)
+            print(f"| {name} {layers} | {batch} | {ours * 1e6:,.1f} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
