@@ -1,4 +1,4 @@
-"""What the command line takes columns for."""
+"""The kinds of columns on the command line."""
 
 import polars as pl
 import pytest
@@ -26,7 +26,7 @@ def column(tmp_path, values, **chosen):
 
 
 def test_kinds_are_found_as_a_person_would(tmp_path):
-    """Numbers, categories, truth values and dates are told apart; ids and constants are left out with a reason."""
+    """Numbers, categories, truth values and dates are distinguished; ids and constants are left out with a reason."""
     result = found(tmp_path, houses())
     assert {entry.name: (entry.kind, entry.detail) for entry in result.facts} == {
         "id": ("left out", "every row has a number of its own, and its name says so too"),
@@ -79,7 +79,7 @@ def test_codes_that_begin_with_zero_are_categories(tmp_path):
         ["2024/03/01", "2023/12/31"],
     ],
 )
-def test_dates_become_parts_that_their_names_tell(tmp_path, dates):
+def test_dates_become_parts_with_names(tmp_path, dates):
     """Dates in any usual form are split into year, month, weekday and, where there is a clock, hour."""
     kind, detail, made = column(tmp_path, [*dates, ""] * 4)
     assert kind == "dates"
@@ -92,7 +92,7 @@ def test_dates_become_parts_that_their_names_tell(tmp_path, dates):
 
 
 def test_day_and_month_are_not_guessed(tmp_path):
-    """With slashes, day and month are told apart only if the column leaves no doubt, and its name says how."""
+    """With slashes, the order of day and month is taken only if the column leaves no doubt, and its name holds it."""
     assert column(tmp_path, ["31/12/2023", "01/03/2024"] * 5)[2].columns[1] == "x (month of d/m/y)"
     assert column(tmp_path, ["12/31/2023", "03/01/2024"] * 5)[2]["x (month of m/d/y)"].to_list()[:2] == [12.0, 3.0]
     kind, detail, _ = column(tmp_path, ["03/01/2024", "04/02/2024"] * 5)
@@ -111,7 +111,7 @@ def test_what_only_names_a_row_is_left_out_unless_wanted(tmp_path):
 
 
 def test_wishes_are_followed(tmp_path):
-    """Columns are dropped, taken as categories and used as weights as asked; text can be named as missing."""
+    """Columns are dropped, taken as categories and used as weights as wished; text can be named as missing."""
     result = found(tmp_path, houses(), drop=["district"], categorical=["area"], weight="id")
     assert {entry.name: entry.detail for entry in result.facts}["district"] == "as you asked"
     assert result.X["area"].dtype == pl.String
@@ -130,7 +130,7 @@ def test_rows_without_a_target_are_left_out(tmp_path):
 
 
 def test_parquet_types_are_kept(tmp_path):
-    """Typed columns are what their type says; lists, bytes and durations are left out with a reason."""
+    """Typed columns are taken by their types; lists, bytes and durations are left out with a reason."""
     frame = HOUSES.with_columns(
         pl.col("sold_at").str.to_datetime().dt.replace_time_zone("Europe/Oslo"),
         digits=(pl.col("id") % 7).cast(pl.String),
@@ -149,7 +149,7 @@ def test_parquet_types_are_kept(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "tsv"])
 def test_prediction_makes_the_same_columns_again(tmp_path, form):
-    """The names of a model's columns tell how to make them from any file format: dates are split as they were."""
+    """The names of a model's columns are enough to make them from any file format: dates are split as they were."""
     learned = found(tmp_path, houses()).X
     columns = tuple(
         Column(name, None if dtype == pl.Float64 else (False, True) if dtype == pl.Boolean else ("centre", "hills"))
@@ -192,8 +192,8 @@ def test_columns_that_no_rule_reads_may_be_missing(tmp_path):
         (["1", "2", "9007199254740993", "4"], "rounded: some are above 2^53"),
     ],
 )
-def test_what_is_missing_is_said(tmp_path, values, detail):
-    """How many values of a column are missing is said, and which words were read so among numbers and dates."""
+def test_missing_values_are_counted(tmp_path, values, detail):
+    """Missing values of a column are counted, and the words read as missing among numbers and dates are listed."""
     assert column(tmp_path, values)[1] == detail
 
 

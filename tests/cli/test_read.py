@@ -35,7 +35,7 @@ FORMS = ["csv", "tsv", "semicolon", "pipe", "parquet", "csv.gz", "tsv.gz", "parq
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["t.dat", "-"])
 def test_a_table_is_read_whatever_its_name(form, name, tmp_path, monkeypatch):
-    """Formats, separators and gzip are told from the content, in files and through pipes."""
+    """Formats, separators and gzip are found from the content, in files and through pipes."""
     data = as_bytes(form)
     (tmp_path / "t.dat").write_bytes(data)
     monkeypatch.chdir(tmp_path)

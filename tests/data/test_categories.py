@@ -1,5 +1,5 @@
 # ruff: noqa: PD011 (a Table's values, not those of pandas)
-"""Text, Booleans and whole numbers become categories, exactly: equal values are one, others are told apart."""
+"""Text, Booleans and whole numbers become categories, exactly: equal values are one category, others are not."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_equal_values_are_the_same_category(dtype):
 
 
 def test_mixed_categories():
-    """A column chosen as categories may mix Booleans, numbers and text: told apart, and in this order."""
+    """A column chosen as categories may mix Booleans, numbers and text: different ones, in this order."""
     X = np.array([["1"], [1], [True], [1.0], [None], [False], [0.5]], dtype=object)
     table = learn_table(X, [0])
     assert repr(table.columns[0].categories) == "(False, True, 0.5, 1, '1')"

@@ -53,8 +53,8 @@ def test_duplicate_names():
         learn_table(pa.table([[1], [2]], names=["a", "a"]))
 
 
-def test_only_the_columns_asked_for_are_read():
-    """Columns that are not asked for are not even looked at, and take no memory."""
+def test_only_wanted_columns_are_read():
+    """Columns that are not wanted are not even looked at, and take no memory."""
     X = np.array([[1.0, {}, "a"], [2.0, {}, "b"]], dtype=object)
     table = read_table(X, (Column("a"), Column("b"), Column("c", ("a",))), only={0})
     assert table.values[0].tolist() == [1, 2]

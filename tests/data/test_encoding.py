@@ -37,7 +37,7 @@ def test_rare_numbers_are_not_clipped_away():
 
 
 def test_missing_numbers():
-    """A missing number is -1, and a column that had one in training gets a bit that says so."""
+    """A missing number is -1, and a column that had one in training gets a bit for it."""
     encoder = _learn([1.0, np.nan, 3.0])
     assert encoder.bits == (IsMissing(0),)
     encoded = encoder.encode([np.array([np.nan, 3.0, np.nan], dtype=np.float32)])
@@ -168,7 +168,7 @@ def test_a_thousand_columns():
 
 @pytest.mark.parametrize("layout", ["C", "F"])
 @pytest.mark.parametrize("share", [1.0, 0.9, 0.01])
-def test_rows_are_encoded_in_the_order_asked_for(layout, share):
+def test_rows_are_encoded_in_the_given_order(layout, share):
     """However many rows are named, and however the table is stored, row i of the inputs is that of rows[i]."""
     rng = np.random.default_rng(0)
     n = 30_000

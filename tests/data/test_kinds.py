@@ -54,7 +54,7 @@ def test_wrong_choice_of_categories(chosen):
 @pytest.mark.parametrize("chosen", [None, [], ["age"]])
 @FRAMES
 def test_text_must_be_chosen(frame, chosen):
-    """With the category columns listed, text anywhere else is an error that says what to do."""
+    """With the category columns listed, text anywhere else is an error with a remedy."""
     with pytest.raises(ValueError, match=r"column 'smoker' must hold numbers, but it holds text.*categorical_features"):
         learn_table(_mixed(frame), chosen)
 

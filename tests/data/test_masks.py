@@ -1,4 +1,4 @@
-"""What is masked is missing, and a masked target is refused."""
+"""Masked values are missing, and a masked target is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from frames import NAN
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64, bool, object, str])
 def test_masked_values_are_missing(dtype):
-    """What is masked in an array of any type is missing, to learn from and to predict for."""
+    """Masked values of an array of any type are missing, to learn from and to predict for."""
     X = np.ma.array(np.array([[1], [0], [1]]).astype(dtype), mask=[[0], [1], [0]])
     table = learn_table(X)
     missing = MISSING if table.columns[0].categories is not None else NAN

@@ -63,7 +63,7 @@ def test_other_numbers_become_float64(dtype):
 
 
 def test_large_whole_numbers_become_the_nearest_float():
-    """Whole numbers beyond 2**53 are rounded in number columns, and a warning says so and what to do."""
+    """Whole numbers beyond 2**53 are rounded in number columns, with a warning and a remedy."""
     for X, expected in (
         (np.array([[2**63]], dtype=np.uint64), 2.0**63),
         (np.array([[2**100]], dtype=object), 2.0**100),

@@ -1,4 +1,4 @@
-"""What no table may hold, and no table may be, is refused in one sentence."""
+"""Tables of wrong shapes and columns of wrong types are refused in one sentence."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_hashes_are_independent_and_even():
 @pytest.mark.parametrize("n", [1, 5000, 4096 * 16, 70_001])
 @pytest.mark.parametrize("bits", [64, 20])
 def test_sorting_by_parts_is_sorting(n, bits):
-    """Hashes are sorted, and the order says where they came from, also where their first digits are all the same."""
+    """Hashes are sorted, and the order gives their places, also where their first digits are all the same."""
     hashes = np.random.default_rng(n).integers(0, 2**bits, size=n, dtype=np.uint64, endpoint=False)
     order, found = _sorted(hashes)
     np.testing.assert_array_equal(found, np.sort(hashes))

@@ -1,4 +1,4 @@
-"""The kind of each column of a table to learn from, as a person would tell it.
+"""The kind of each column of a table to learn from, as a person would see it.
 
 The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
 are enough to make them again (`_model_columns`).
@@ -20,7 +20,7 @@ from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
 from dln.data._column_kinds import dates_of
-from dln.data._dates import part_name, telling_parts
+from dln.data._dates import part_name, varying_parts
 from dln.data._numbers import LARGEST_WHOLE
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
@@ -45,7 +45,7 @@ _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 @dataclass(frozen=True, slots=True)
 class ColumnFact:
-    """What a column is taken for, and a detail: the reason why it is left out, or what was found in it."""
+    """The kind of a column, and a detail: the reason why it is left out, or what was found in it."""
 
     name: str
     kind: Kind
@@ -170,7 +170,7 @@ def _names_rows(column: pl.Series) -> str | None:
 def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[ColumnFact, Sequence[pl.Series]]:
     """Return the parts of dates that differ from row to row; the first, if only some dates are missing."""
     name, dates = column.name, dates_of(nw.from_native(column, series_only=True), column.name)
-    parts = telling_parts(dates)
+    parts = varying_parts(dates)
     made = [values.part_of_dates(part_name(name, part, order), dates, part) for part in parts]
     if all(part.n_unique() == 1 for part in made):
         return ColumnFact(name, "left out", "it is the same in every row"), ()

@@ -60,7 +60,7 @@ class TableFile:
 
     @property
     def is_text(self) -> bool:
-        """Whether all columns come as text."""
+        """Return whether all columns come as text."""
         return self.separator is not None
 
     def scan(self) -> pl.LazyFrame:

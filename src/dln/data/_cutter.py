@@ -28,7 +28,7 @@ class Cutter:
 
     def __init__(self, graph: Graph, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]) -> None:
         self.graph, self._encoder, self._values = graph, encoder, values
-        # What numbers there are does not depend on the order of rows, and columns are read faster from top to bottom.
+        # The set of numbers does not depend on the order of rows, and columns are read faster from top to bottom.
         self._rows = None if len(rows) == len(values[0]) else np.sort(rows)
         self._resolved: dict[Cut, Above | int] = {}
 

@@ -1,6 +1,6 @@
-"""Dates as columns that rules can speak of: ``sold_at (year)``, ``sold_at (month)`` and the like.
+"""Dates as columns of their parts: ``sold_at (year)``, ``sold_at (month)`` and the like.
 
-Shared by the estimator and the command line: a model's column names tell how to make its columns again.
+Shared by the estimator and the command line: a model's column names are enough to make its columns again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ DatePart: TypeAlias = Literal["year", "month", "weekday", "hour"]
 DATE_PARTS: Final[tuple[DatePart, ...]] = ("year", "month", "weekday", "hour")
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-#: The two meanings of 3/4/2024; where a text file leaves it open, the names of columns say which was taken.
+#: The two meanings of 3/4/2024; where a text file leaves it open, the names of columns hold the one that was taken.
 ORDERS: Final = ("d/m/y", "m/d/y")
 
-#: What Python has for dates; pandas' Timestamp is one of them.
+#: Python's types of dates; pandas' Timestamp is a subclass.
 DATE_TYPES: Final = (dt.date, dt.time)
 
 #: ``(n_rows,) datetime64``, or the hours of times that have no date, ``(n_rows,) float32``.
@@ -29,7 +29,7 @@ Dates: TypeAlias = npt.NDArray[Any]
 
 
 def date_part(dates: Dates, part: DatePart) -> npt.NDArray[np.float32]:
-    """Return a part of dates as numbers, NaN where it is missing or cannot be told; Monday is 0.
+    """Return a part of dates as numbers, NaN where it is missing; Monday is 0.
 
     >>> dates = np.array(["2024-03-01T14:30", "NaT"], dtype="datetime64[s]")
     >>> [date_part(dates, part).tolist() for part in DATE_PARTS]
@@ -75,10 +75,10 @@ def _wall_clock(value: Any) -> np.datetime64:
     return np.datetime64(value, "D")
 
 
-def telling_parts(dates: Dates) -> tuple[DatePart, ...]:
+def varying_parts(dates: Dates) -> tuple[DatePart, ...]:
     """Return the parts that differ from row to row; the year, or the hour of times, if none does."""
-    telling = tuple(part for part in DATE_PARTS if _differs(date_part(dates, part)))
-    return telling or (("year",) if dates.dtype.kind == "M" else ("hour",))
+    varying = tuple(part for part in DATE_PARTS if _differs(date_part(dates, part)))
+    return varying or (("year",) if dates.dtype.kind == "M" else ("hour",))
 
 
 def _differs(numbers: npt.NDArray[np.float32]) -> bool:
@@ -99,7 +99,7 @@ def part_name(name: str, part: DatePart, order: str | None = None) -> str:
 
 
 def split_part_name(name: str) -> tuple[str, DatePart, str | None] | None:
-    """Return the date column, the part and the order of day and month that a name tells, or None.
+    """Return the date column, the part and the order of day and month in a name, or None.
 
     >>> split_part_name("sold_at (month of d/m/y)"), split_part_name("area (m2)")
     (('sold_at', 'month', 'd/m/y'), None)

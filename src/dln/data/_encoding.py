@@ -56,7 +56,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """How columns become inputs: number columns that are scaled, and literals that are bits as they are."""
+    """The inputs that are made of columns: scaled number columns, and literals as bits."""
 
     columns: tuple[Column, ...]
     scaled: tuple[ScaledColumn, ...]

@@ -19,7 +19,7 @@ import numpy as np
 from dln.circuit._circuit import MISSING, Category, Column, Values
 from dln.data._categories import codes_of, learn_categories, recoded, writable_text
 from dln.data._column_kinds import Raw, dates_of, kind_of
-from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, telling_parts, weekday_codes
+from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, varying_parts, weekday_codes
 from dln.data._numbers import numbers_of
 from dln.data._source import Location, Source, array_names, chosen_categories, locations_of, open_source
 from dln.data._table import Columns, Table
@@ -55,7 +55,7 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
         text = writable_text(name, "a column's name")
         if kind == "dates":
             dates = dates_of(raw, name)
-            for part in telling_parts(dates):
+            for part in varying_parts(dates):
                 columns.append(Column(part_name(text, part), WEEKDAYS if part == "weekday" else None))
                 values.append(_part_values(dates, part, columns[-1].categories))
         elif kind == "categories":

@@ -30,7 +30,7 @@ CHUNK: Final = 8192
 #: Rows that are sorted at once, about: few enough for their hashes to stay in the cache.
 SORTED_AT_ONCE: Final = 4096
 
-#: Largest weights outside of this leave no room for sums and squares of them.
+#: Sums and squares of weights stay finite if the largest weight lies within these.
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
 
@@ -153,7 +153,7 @@ def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
 
 
 def check_weight_size(weight: Floats) -> Floats:
-    """Return the weights of a fit, or say that their size leaves no room for sums and squares."""
+    """Return the weights of a fit, or raise where sums and squares of them could overflow."""
     row = int(weight.argmax())
     if not SMALLEST_WEIGHT <= weight[row] <= LARGEST_WEIGHT:
         message = (

@@ -1,4 +1,4 @@
-"""The target: checked, and its units, in which weights are told."""
+"""Target validation and scaling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dln._errors import PrecisionWarning
 from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS
 from dln.data._source import refuse_mask
 
-#: Weights are told to this many digits below the first digit of the target's spread: the rounding of a hundred
+#: Weights have this many digits below the first digit of the target's spread: the rounding of a hundred
 #: weights then moves R² by less than 1e-7.
 WEIGHT_DIGITS: Final = 4
 #: Weights may be this many times the largest distance from the mean before their sum leaves the exact range.
@@ -24,7 +24,7 @@ _HEADROOM: Final = 1e4
 _FEWEST_STEPS: Final = 20
 #: Fewer steps than this, of the grid or of float64, are worth a warning.
 _ENOUGH_STEPS: Final = 1000
-#: Larger targets leave no room for weights that add up to them.
+#: Weights that add up to a larger target could overflow.
 LARGEST_TARGET: Final = 1e300
 
 
@@ -44,7 +44,7 @@ class Target:
     def of(cls, y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> Target:
         """Return the units of a target: its weighted mean and standard deviation.
 
-        A target that varies by so little that float64 or the grid can hardly tell is warned of.
+        Differences that are small against float64 or the grid are warned of.
         """
         size = float(np.abs(y).max())
         if (y == y[0]).all():
@@ -105,7 +105,7 @@ def _warn_of_small_differences(mean: float, spread: float, *, is_hopeless: bool)
     what = "so only their mean was learned" if is_hopeless else "so predictions are coarse"
     remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
     message = (
-        f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly tell apart, "
+        f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly hold, "
         f"{what}: {remedy}"
     )
     warnings.warn(message, PrecisionWarning, stacklevel=3)
