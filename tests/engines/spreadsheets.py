@@ -87,7 +87,7 @@ def spreadsheet() -> Engine:
     """Return what calculates workbooks here."""
     if bridge() is not None:
         return Engine("LibreOffice", run_libreoffice, LIMITS)
-    package("formulas", "neither LibreOffice with python3-uno nor formulas")
+    package("formulas", "LibreOffice with python3-uno, or the package formulas,")
     return Engine("formulas", run_formulas, FEW_ROWS)
 
 
