@@ -117,7 +117,7 @@ class VerificationError(AssertionError):
 
 
 class NotVerifiedWarning(UserWarning):
-    """An exported model was not run: what runs it is not installed.
+    """An exported model was not run: no engine for it is available.
 
     >>> import warnings
     >>> warnings.filterwarnings("error", category=NotVerifiedWarning)  # where an unverified export is no use
