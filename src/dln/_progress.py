@@ -116,7 +116,9 @@ class Progress(Shown):
             self._best[epoch.network] = loss
             if self._verbose > 1:
                 self.say(f"network {epoch.network + 1}, epoch {epoch.epoch}: {kind} loss {loss:.5f}, best so far")
-        note = f"loss {loss:.3f}, best {self._best[epoch.network]:.3f}"
+        note = (
+            f"loss {loss:.3f} best {self._best[epoch.network]:.3f} τ {epoch.temperature:.2g} rules {epoch.open_rules}"
+        )
         self._bar.update(self._networks[epoch.network], completed=epoch.epoch, note=note)
 
     def end(self, *, cut_short: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain, warnings_as_sentences, was_interrupted
+from dln.cli._mistakes import INTERRUPTED, Mistake, complain, warnings_as_sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ def fit(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes, like house.dln.")
     ],
     *,
+    learner: _options.Learner = "network",
     drop: _options.Drop = None,
     categorical: _options.Categorical = None,
     keep: _options.Keep = None,
@@ -38,7 +39,6 @@ def fit(
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
-    paper: _options.Paper = False,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
@@ -48,7 +48,10 @@ def fit(
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Learn a model that fits on one page: find the column types, split, train, test, save."""
+    """Learn a model: find the column types, split, train, test, save.
+
+    A network is trained whole; at most 100 conditions of it are kept unless --max-conditions says otherwise.
+    """
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
     from dln.cli._training_table import ColumnOptions, check_test_size, read_training_table, show_columns, table_digest
@@ -59,7 +62,7 @@ def fit(
         raise Mistake(message)
     limit = seconds(time_limit)
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
-    size = _options.limits(max_conditions, max_rule_length, max_rules, paper=paper)
+    size = {"max_conditions": 100, **_options.limits(learner, max_conditions, max_rule_length, max_rules)}
     file, data = read_training_table(table, chosen)
     check_test_size(data, test_size)
     quiet_talk = quiet or as_json
@@ -67,7 +70,7 @@ def fit(
         show_columns(file, data, chosen)
     split = _split(data, test_size, seed)
     settings: dict[str, Any] = {"random_state": seed, "verbose": int(not quiet_talk)}
-    model, took, interrupted = _train(split, settings | size, paper=paper, limit=limit)
+    model, took, interrupted = _train(split, settings | size, learner=learner, limit=limit)
     scores = _scores(model, split, took)
     if scores:  # the model has not seen the test rows: how far it is off there, it may be off elsewhere
         model.calibrate(split.X_test, split.y_test, split.weight_test)
@@ -106,20 +109,20 @@ def _split(data: Learnable, test_size: float, seed: int) -> Split:
 
 
 def _train(
-    split: Split, settings: dict[str, Any], *, paper: bool, limit: float | None
+    split: Split, settings: dict[str, Any], *, learner: str, limit: float | None
 ) -> tuple[CircuitRegressor, float, bool]:
     """Return the model, the seconds that it took, and whether Ctrl-C ended it early."""
     from dln import DLNRegressor, RuleRegressor
 
     start = time.perf_counter()
-    kind = DLNRegressor if paper else RuleRegressor
+    kind = DLNRegressor if learner == "network" else RuleRegressor
     model: CircuitRegressor = kind(max_seconds=limit, **settings)
 
     def rephrased(text: str) -> str:
         return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
 
     interrupted = False
-    with warnings_as_sentences(rephrased) as caught:  # after Ctrl-C, or when time was over: what the model is now
+    with warnings_as_sentences(rephrased):
         try:
             model.fit(split.X, split.y, sample_weight=split.weight)
         except KeyboardInterrupt:
@@ -128,7 +131,7 @@ def _train(
             interrupted = True
     model.set_params(verbose=0)  # a way of this run, not of the model
     model.target_name_ = split.y.name
-    return model, time.perf_counter() - start, interrupted or was_interrupted(caught)
+    return model, time.perf_counter() - start, interrupted
 
 
 def _scores(model: CircuitRegressor, split: Split, took: float) -> list[Score]:
@@ -154,7 +157,7 @@ def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list
     show(f"\nTrained on {thousands(len(split.y))} rows in {took:.1f} s{tested}.\n")
     if scores:
         show(scores_table(scores), "")
-    show(*size_sentences(model), "", page_of_rules(model, output))
+    show(*size_sentences(model), *_whole_network(model, split), "", page_of_rules(model, output))
     quoted = quoted_name(output)
     next_steps = [
         (f"dln show {quoted}", "the whole model, its cost, and what other sizes are worth"),
@@ -165,6 +168,27 @@ def _tell_model(output: str, split: Split, model: CircuitRegressor, scores: list
         (f"dln plot {quoted} -o model.svg", "a picture"),
     ]
     show(f"\nSaved to {output}. What to do next:", facts(next_steps))
+
+
+def _whole_network(model: CircuitRegressor, split: Split) -> list[str]:
+    """Return a line on the whole network and on the part of it that the model is, if it is a part."""
+    whole = getattr(model, "network_circuit_", model.circuit_)
+    if whole == model.circuit_:
+        return []
+    from sklearn.metrics import r2_score
+
+    from dln.circuit._conditions import count_conditions
+    from dln.circuit._words import counted, thousands
+    from dln.data._reader import read_table
+
+    sizes = []
+    for name, circuit in (("whole network", whole), ("kept", model.circuit_)):
+        size = f"{counted(len(circuit.rules), 'rule')}, {thousands(sum(count_conditions(circuit)))} conditions"
+        if len(split.y_test):
+            predicted = circuit.evaluate(read_table(split.X_test, circuit.columns).values)
+            size += f", R² {r2_score(split.y_test, predicted, sample_weight=split.weight_test):.3f}"
+        sizes.append(f"{name}: {size}")
+    return [" · ".join(sizes)]
 
 
 def _print_json(

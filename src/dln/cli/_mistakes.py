@@ -10,7 +10,6 @@ from typing import Final
 
 from dln._clean import clean
 from dln._closest import closest
-from dln._errors import FitInterruptedWarning
 
 #: Names listed in a message before it says "…".
 LISTED: Final = 8
@@ -41,21 +40,16 @@ def complain(sentence: str, program: str = "dln") -> None:
 
 
 @contextmanager
-def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[list[warnings.WarningMessage]]:
+def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[None]:
     """Let a fit or a search run; then tell its warnings as sentences. What it refuses is a `Mistake`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            yield caught
+            yield
         except ValueError as error:
             raise Mistake(str(error)) from error
     for warning in caught:
         complain(rephrased(str(warning.message)))
-
-
-def was_interrupted(caught: Iterable[warnings.WarningMessage]) -> bool:
-    """Whether Ctrl-C ended a fit or a search early."""
-    return any(issubclass(warning.category, FitInterruptedWarning) for warning in caught)
 
 
 def remark(sentence: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -29,7 +29,7 @@ MaxConditions = Annotated[
     typer.Option(
         "--max-conditions",
         metavar="N",
-        help="Conditions of the model, at most, or none: as many as help.",
+        help="Conditions of the model, at most, or none: no limit.",
         show_default="100",
     ),
 ]
@@ -39,7 +39,10 @@ MaxRuleLength = Annotated[
 MaxRules = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Rules, at most.", show_default="as the conditions allow")
 ]
-Paper = Annotated[bool, typer.Option("--paper", help="The paper's network instead of a page of rules.")]
+Learner = Annotated[
+    Literal["network", "rules"],
+    typer.Option(help="The paper's network, DLNRegressor, or the search for a page of rules, RuleRegressor."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it is there already.")]
@@ -53,23 +56,23 @@ NO_LIMIT: Final = "none"
 
 
 def limits(
-    max_conditions: str | None, max_rule_length: int | None, max_rules: int | None, *, paper: bool
+    learner: str, max_conditions: str | None, max_rule_length: int | None, max_rules: int | None
 ) -> dict[str, Any]:
     """Return the parameters that limit the size of a model, those that were given.
 
-    >>> limits("none", None, 20, paper=False)
+    >>> limits("rules", "none", None, 20)
     {'max_conditions': None, 'max_rules': 20}
     """
     given: dict[str, Any] = {} if max_conditions is None else {"max_conditions": _conditions(max_conditions)}
-    given |= {} if max_rule_length is None else {"max_rule_length": max_rule_length}
-    given |= {} if max_rules is None else {"max_rules": max_rules}
-    if paper and given:
-        option = f"--{next(iter(given)).replace('_', '-')}"
-        message = (
-            f"{option} does not go with --paper, whose network has a size of its own: make it smaller with dln prune"
-        )
-        raise Mistake(message)
-    return given
+    of_rules = {"max_rule_length": max_rule_length, "max_rules": max_rules}
+    for name, value in of_rules.items():
+        if value is not None and learner == "network":
+            message = (
+                f"--{name.replace('_', '-')} does not go with the network, whose rules are its neurons: "
+                "limit it by --max-conditions, or use --learner rules"
+            )
+            raise Mistake(message)
+    return given | {name: value for name, value in of_rules.items() if value is not None}
 
 
 def _conditions(text: str) -> int | None:

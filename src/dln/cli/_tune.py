@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,9 +22,7 @@ def tune(
     table: _options.Table,
     target: _options.Target,
     *,
-    learner: Annotated[
-        Literal["network", "rules"], typer.Option(help="The paper's network, or the search for a page of rules.")
-    ] = "network",
+    learner: _options.Learner = "network",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of earlier runs included.")] = 64,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the best model goes, like best.dln.")
@@ -64,7 +62,7 @@ def tune(
         check_model_output(output, force=force)
     limit = seconds(time_limit)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
-    size = _options.limits(max_conditions, max_rule_length, None, paper=False)
+    size = _options.limits(learner, max_conditions, max_rule_length, None)
     model = _model(kind, {"random_state": seed, **size}, learner)
     chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or ())
     file, data = read_training_table(table, chosen)
