@@ -167,14 +167,27 @@ def test_json_is_one_document(folder, tmp_path):
     assert set(shown["columns_used"]) <= {column["name"] for column in shown["columns"]}
 
 
+def test_a_network_is_trained_whole_and_printed_small(tmp_path):
+    """`dln fit` keeps at most 100 conditions of the network, and its summary shows both sizes with their test R²."""
+    write(tmp_path, {"houses.csv": houses()})
+    result = run("fit", str(tmp_path / "houses.csv"), "-t", "price", "-o", str(tmp_path / "m.dln"))
+    model = dln.load(tmp_path / "m.dln")
+    assert model.rules_.n_conditions <= 100 == model.max_conditions
+    line = next(line for line in result.stdout.splitlines() if line.startswith("whole network: "))
+    assert f"{len(model.network_circuit_.rules)} rules, " in line
+    assert f" · kept: {len(model.rules_)} rules, {model.rules_.n_conditions} conditions, R² " in line
+
+
 def test_options_reach_the_model(tmp_path):
-    """--paper, the limits of size, --test-size 0 and --weight change the fit as they say."""
-    fit_houses(tmp_path, "--paper", "--test-size", "0", "--weight", "id", "--force")
+    """--learner, the limits of size, --test-size 0 and --weight change the fit as they say."""
+    fit_houses(tmp_path, "--max-conditions", "none", "--test-size", "0", "--weight", "id", "--force")
     model = dln.load(tmp_path / "house.dln")
     assert isinstance(model, dln.DLNRegressor)
+    assert model.max_conditions is None
     assert model.training_facts_["rows"] == 60
     assert "id" not in [column.name for column in model.circuit_.columns]
-    fit_houses(tmp_path, "--max-conditions", "9", "--max-rule-length", "2", "--max-rules", "4", "--force")
+    limits = ("--max-conditions", "9", "--max-rule-length", "2", "--max-rules", "4")
+    fit_houses(tmp_path, "--learner", "rules", *limits, "--force")
     small = dln.load(tmp_path / "house.dln")
     limits = {"max_conditions": 9, "max_rule_length": 2, "max_rules": 4, "max_seconds": 1.0}
     assert limits.items() <= small.get_params().items()
@@ -188,11 +201,12 @@ def test_options_reach_the_model(tmp_path):
     [
         (("--max-conditions", "few"), "--max-conditions must be a whole number above 0, or none, got 'few'"),
         (("--max-conditions", "0"), "--max-conditions must be a whole number above 0, or none, got '0'"),
-        (("--max-rules", "4", "--paper"), "--max-rules does not go with --paper"),
+        (("--max-rules", "4"), "--max-rules does not go with the network"),
+        (("--max-rule-length", "4", "--learner", "network"), "--max-rule-length does not go with the network"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(folder, tmp_path, options, sentence):
-    """A limit that is no limit, or that the paper's network does not have, gets one sentence, and nothing is fitted."""
+    """A limit that is no limit, or that a network does not have, gets one sentence, and nothing is fitted."""
     output = tmp_path / "m.dln"
     result = run("fit", str(folder / "houses.csv"), "-t", "price", "-o", str(output), *options)
     assert result.exit_code == 2
