@@ -1,6 +1,6 @@
 """Damaged model files: ours, LightGBM's and XGBoost's, loaded and used in child processes.
 
-Ten models are saved; their files are cut, flipped, spliced, and every file is loaded and asked to predict. Ours are
+Ten models are saved; their files are cut, flipped, spliced, and every file is loaded and used. Ours are
 also given a wrong meaning with the right checksum. The promise: a clean error, or the same prediction; nothing else.
 
     python benchmarks/damaged_files.py --files 10000 --peers 1000     # XGBoost is not among our extras: pip install it

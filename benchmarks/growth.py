@@ -65,7 +65,7 @@ def main() -> None:
     print("| time of | exponent | ms |")
     print("| --- | ---: | --- |")
     with threadpool_limits(1):
-        epochs(100, 2, 8)  # compiles
+        epochs(100, 3, 8), prediction(1000, 60)  # compiled now
         exponent("training, rows", (2000, 4000, 8000), lambda n: epochs(n, 10, 200))
         exponent("training, columns", (10, 20, 40), lambda n: epochs(2000, n, 200))
         exponent("training, neurons", (200, 400, 800), lambda n: epochs(2000, 10, n))

@@ -102,8 +102,8 @@ def read_only(name: str, folder: Path) -> str:
     if name == "dln":
         settings["NUMBA_CACHE_DIR"] = str(blocked / "none")  # a folder that cannot be made
     process = child(name, "print(regressor(name, 1).fit(X[:300], y[:300]).predict(X[:2]).shape)", **settings)
-    _, said = process.communicate()
-    return "works" if process.returncode == 0 else said.strip().splitlines()[-1][:80]
+    _, errors = process.communicate()
+    return "works" if process.returncode == 0 else errors.strip().splitlines()[-1][:80]
 
 
 def sigterm(name: str) -> str:
@@ -158,8 +158,8 @@ def broken_pipe(name: str, folder: Path) -> str:
     assert process.stderr is not None  # noqa: S101
     process.stdout.readline()
     process.stdout.close()
-    said = process.stderr.read()
-    return f"silence, exit code {process.wait()}" if not said else said.splitlines()[-1]
+    errors = process.stderr.read()
+    return f"silence, exit code {process.wait()}" if not errors else errors.splitlines()[-1]
 
 
 def main() -> None:
@@ -180,10 +180,10 @@ def main() -> None:
             "`predict` into `head -1`": lambda name: broken_pipe(name, folder),
         }
         for what, test in list(tests.items())[n_files == 0 :]:
-            print(f"| {what} | " + " | ".join(_told(test, name) for name in LIBRARIES) + " |", flush=True)
+            print(f"| {what} | " + " | ".join(_cell(test, name) for name in LIBRARIES) + " |", flush=True)
 
 
-def _told(test: Any, name: str) -> str:
+def _cell(test: Any, name: str) -> str:
     try:
         return str(test(name))
     except ImportError as error:

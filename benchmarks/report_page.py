@@ -1,4 +1,4 @@
-"""What a page weighs, how soon it is open, and how soon it answers a moved slider, in the machine's own Chromium.
+"""Size of a page, its time to load, and its time to answer a moved slider, in the machine's own Chromium.
 
 python benchmarks/report_page.py    # needs chromium; `pip install 'dln[report]' playwright`
 """

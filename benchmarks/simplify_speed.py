@@ -1,4 +1,4 @@
-"""How much smaller circuits get by simplification, and how long that takes beside SymPy's simplify_logic.
+"""Size of circuits after simplification, and its time beside SymPy's simplify_logic.
 
     python benchmarks/simplify_speed.py            # two trained networks and two random ones, one thread
     python benchmarks/simplify_speed.py --quick    # the small ones only

@@ -6,7 +6,7 @@ from dln_bench.cli import app
 
 
 def run(*arguments: str) -> Result:
-    """Run the program; an exception that it should have told in a sentence is raised."""
+    """Run the program; an exception that the program does not handle is raised."""
     result = CliRunner().invoke(app, list(arguments), prog_name="dln-bench")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -1,4 +1,4 @@
-"""What the tests of the benchmark share: three small made tables in a folder of their own, and real results of none."""
+"""Three small made tables in a folder of their own, and the place of the real ones."""
 
 import hashlib
 import json

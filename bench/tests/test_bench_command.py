@@ -57,18 +57,18 @@ def test_a_run_prints_its_units_and_the_next_step(tmp_path):
 
 def test_seeds_trials_protocol_and_groups_can_be_chosen(tmp_path, monkeypatch):
     """Single seeds, several budgets, and names that stand for several datasets or models."""
-    asked = []
-    monkeypatch.setattr("dln_bench._run.run", lambda _file, units, **_: asked.extend(units) or [])
+    wanted = []
+    monkeypatch.setattr("dln_bench._run.run", lambda _file, units, **_: wanted.extend(units) or [])
     arguments = ("--models", "ridge,ablations", "--datasets", "small", "--seeds", "3,4", "--trials", "1,2")
     assert run("run", *arguments, "--protocol", "plain", "--out", str(tmp_path / "o")).exit_code == 0
-    assert {unit.model for unit in asked} == {"ridge", *ABLATIONS}
-    assert {unit.dataset for unit in asked} == {"yacht", "estate", "mpg"}
-    assert ({unit.seed for unit in asked}, {unit.trials for unit in asked}) == ({3, 4}, {1, 2})
-    assert {unit.protocol for unit in asked} == {"plain"}
-    asked.clear()
+    assert {unit.model for unit in wanted} == {"ridge", *ABLATIONS}
+    assert {unit.dataset for unit in wanted} == {"yacht", "estate", "mpg"}
+    assert ({unit.seed for unit in wanted}, {unit.trials for unit in wanted}) == ({3, 4}, {1, 2})
+    assert {unit.protocol for unit in wanted} == {"plain"}
+    wanted.clear()
     assert run("run", "--out", str(tmp_path / "o")).exit_code == 0
-    assert {(unit.protocol, unit.trials) for unit in asked} == {("paper", 0), ("paper", 128)}
-    assert len(asked) == 3 * 10 * 10
+    assert {(unit.protocol, unit.trials) for unit in wanted} == {("paper", 0), ("paper", 128)}
+    assert len(wanted) == 3 * 10 * 10
 
 
 def test_failed_units_are_named_at_the_end(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the public homes of datasets hold becomes the one form that is kept."""
+"""Files of the datasets' public homes become the one form that is kept."""
 
 import io
 import zipfile

@@ -111,7 +111,7 @@ def test_a_missing_file_is_told(made):
     ],
 )
 def test_a_table_that_breaks_its_facts_is_refused(made, change, sentence):
-    """Rows, columns and categories that are not as the index says are told in one sentence."""
+    """Rows, columns and categories that are not as the index says are refused with one sentence."""
     index = json.loads((made / "index.json").read_text())
     index["yacht"] |= change
     (made / "index.json").write_text(json.dumps(index))
@@ -120,7 +120,7 @@ def test_a_table_that_breaks_its_facts_is_refused(made, change, sentence):
 
 
 def test_an_index_that_is_none_is_refused(made):
-    """A damaged index is told with its place."""
+    """A damaged index is named with its place."""
     (made / "index.json").write_text('{"yacht": {"title": 3}}')
     with pytest.raises(DatasetError, match="does not describe datasets"):
         datasets.names()

@@ -126,7 +126,7 @@ def test_a_server_in_trouble_is_asked_again(tmp_path):
 def test_being_offline_is_told(packaged, monkeypatch):
     """Without a network, one sentence names the dataset, the address and the way out."""
     with serving("good") as server:
-        address = server.url  # closed afterwards: nobody answers there
+        address = server.url  # closed afterwards, so that connections are refused
     monkeypatch.setenv("DLN_DATA_URL", address)
     with pytest.raises(DownloadError, match=r"yacht could not be downloaded from .*set DLN_DATA_HOME to a folder"):
         datasets.load("yacht")
@@ -147,7 +147,7 @@ def test_a_dataset_without_a_home_says_so(tmp_path, monkeypatch):
 
 
 def test_a_cached_file_is_used_again_unless_damaged(packaged, monkeypatch):
-    """The second load asks nobody; a cached file that was damaged is fetched anew."""
+    """The second load sends no request; a cached file that was damaged is fetched anew."""
     facts = replace(datasets.facts("yacht"), sha256=DIGEST)
     monkeypatch.setattr(datasets, "_all_facts", lambda: {"yacht": facts})
     with serving("good") as server:

@@ -157,7 +157,7 @@ def test_figures_are_the_same_every_time(scores):
 
 
 def test_few_results_make_a_page(results, tmp_path):
-    """What there is, is reported; a figure that would compare nothing is left out."""
+    """A page is made of any results; a figure that would compare nothing is left out."""
     page = write_report([one for one in results if one.model == "linear" and one.dataset == "mpg"], tmp_path / "few")
     assert "0.803 ± 0.022" in page.read_text()
     assert "pareto" not in page.read_text()

@@ -1,4 +1,4 @@
-"""One unit of work: its result says what was run, and an interrupted fit is none."""
+"""One unit of work: a result records the run, and an interrupted fit gives none."""
 
 import warnings
 
@@ -13,7 +13,7 @@ from dln_bench.models._models import MODELS
 pytestmark = pytest.mark.usefixtures("made")
 
 
-def test_a_result_says_what_was_run(tmp_path):
+def test_a_result_records_the_run(tmp_path):
     """Scores in the target's unit, operations, conditions, parameters, trials, protocol and origin are in the line."""
     file = tmp_path / "results.jsonl"
     assert small(file, datasets=["mpg"], models=["dln"]) == []

@@ -21,7 +21,7 @@ MIRROR: Final = "DLN_DATA_URL"
 CACHE: Final = "DLN_CACHE"
 PUBLIC: Final = "https://raw.githubusercontent.com"
 
-#: Seconds that a server may be silent, and how often it is asked again.
+#: Seconds to wait for an answer of a server, and further requests after a failed one.
 TIMEOUT: Final = 30.0
 RETRIES: Final = 3
 
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def urls(self) -> list[str]:
-        """Where the files are."""
+        """Addresses of the files."""
         return [f"{PUBLIC}/{self.repository}/{self.commit}/{urllib.parse.quote(path)}" for path in self.paths]
 
 
@@ -97,7 +97,7 @@ def _download(name: str, urls: list[str], file: str) -> list[bytes]:
         files = pooch.create(
             folder,
             base_url="",
-            registry=dict.fromkeys(names),  # the sum of what is made of them is checked
+            registry=dict.fromkeys(names),  # the checksum is that of the converted file
             urls=dict(zip(names, urls, strict=True)),
             retry_if_failed=RETRIES,
         )

@@ -16,7 +16,7 @@ from dln_bench._split import Split
 
 
 def measures(model: Any, rows: Split) -> dict[str, Any]:
-    """Return what a result says of a fitted model, as fields of it."""
+    """Return the measures of a fitted model, by their fields in a result."""
     predicted = np.asarray(model.predict(rows.X_test), dtype=np.float64)
     if not np.isfinite(predicted).all():
         message = "it predicted values that are not finite"

@@ -112,7 +112,7 @@ def with_fixed(space: Space, fixed: Mapping[str, Any]) -> Space:
 
 @dataclass(frozen=True, slots=True)
 class _FixedTrial:
-    """An Optuna trial that is not asked for parameters that are set."""
+    """An Optuna trial with some of its parameters set."""
 
     trial: Any
     fixed: Mapping[str, Any]

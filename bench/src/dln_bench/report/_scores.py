@@ -63,7 +63,7 @@ class Difference:
 
     @property
     def is_marked(self) -> bool:
-        """Whether it is more than two standard errors, and more than rounding."""
+        """True if it is more than two standard errors, and more than rounding."""
         return self.error is not None and abs(self.value) > max(MARKED * self.error, self.rounding)
 
 
