@@ -6,7 +6,6 @@ are enough to make them again (`_model_columns`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -21,7 +20,7 @@ from dln.data import _text_values as values
 from dln.data._categories import learn_categories
 from dln.data._column_kinds import dates_of
 from dln.data._dates import part_name, varying_parts
-from dln.data._numbers import LARGEST_WHOLE
+from dln.data._numbers import LARGEST_WHOLE, row_numbers
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
@@ -36,8 +35,6 @@ ROWS_TO_JUDGE: Final = 20
 
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
-
-_ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
 
 #: Most text is no date, and trying all formats is slow.
 _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
@@ -154,17 +151,12 @@ def _unusable(column: pl.Series, order: str | None) -> str | None:
 
 def _names_rows(column: pl.Series) -> str | None:
     """Return why a column names the rows and does not describe them."""
-    n, n_unique = column.count(), column.drop_nulls().n_unique()
+    n = column.count()
     if n < ROWS_TO_JUDGE:
         return None
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return "nearly every row has a text of its own" if n_unique > DIFFERENT * n else None
-    if not column.dtype.is_numeric() or n_unique < n or not (column.drop_nulls() % 1 == 0).all():
-        return None
-    if _ID_NAME.search(column.name):
-        return "every row has a number of its own, and its name says so too"
-    counts = column[0] in (0, 1) and (column.cast(pl.Float64).diff().drop_nulls() == 1).all()
-    return "it counts the rows" if counts else None
+        return "nearly every row has a text of its own" if column.drop_nulls().n_unique() > DIFFERENT * n else None
+    return row_numbers(column.name, column.cast(pl.Float64).to_numpy()) if column.dtype.is_numeric() else None
 
 
 def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[ColumnFact, Sequence[pl.Series]]:

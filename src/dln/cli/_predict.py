@@ -165,23 +165,17 @@ class _Run:
 
 
 def _progress(run: _Run, *, show: bool) -> Any:
-    """Return a progress bar over rows on standard error, if that is a terminal."""
+    """Count rows on standard error, if that is a terminal."""
     from contextlib import nullcontext
 
     if not show or not sys.stderr.isatty():
         return nullcontext()
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from dln.cli._terminal import console
 
-    bar = Progress(
-        TextColumn("predicting"),
-        BarColumn(),
-        TextColumn("{task.completed:,} rows"),
-        TimeRemainingColumn(compact=True),
-        console=console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task("", total=run.file.n_rows())
-    run.advance = lambda rows: bar.update(task, advance=rows)
-    return bar
+    columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
+    counter = Progress(*columns, console=console(stderr=True), transient=True)
+    task = counter.add_task("", total=None)
+    run.advance = lambda rows: counter.update(task, advance=rows)
+    return counter

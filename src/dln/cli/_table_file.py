@@ -89,15 +89,6 @@ class TableFile:
             raise Mistake(message)
         return frame
 
-    def n_rows(self) -> int | None:
-        """Return the number of rows of a Parquet file, which is known without reading it."""
-        import polars as pl
-
-        if self.is_text:
-            return None
-        with self.reading():
-            return int(self.scan().select(pl.len()).collect().item())
-
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Raise a `Mistake` in place of what polars raises where the file cannot be read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from dln.data._column_kinds import TEXT_DTYPES, Raw, as_array, complex_refused, 
 
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
+
+_ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
 
 
 def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False) -> Values:
@@ -79,6 +82,20 @@ def _not_numbers(name: str, what: str) -> ValueError:
         f"column {name!r} must hold numbers, but it holds {what}: convert it, or let categorical_features at fit take "
         "it as categories"
     )
+
+
+def row_numbers(name: str, values: Values) -> str | None:
+    """Return why whole numbers, all different, name the rows and do not describe them; None if they may.
+
+    >>> row_numbers("x", np.arange(3.0)), row_numbers("order_id", np.array([7.0, np.nan, 5.0]))
+    ('it counts the rows', 'every row has a number of its own, and its name says so too')
+    """
+    known = values[~np.isnan(values)]
+    if len(np.unique(known)) < len(known) or (known % 1).any():
+        return None
+    if _ID_NAME.search(name):
+        return "every row has a number of its own, and its name says so too"
+    return "it counts the rows" if values[0] in (0, 1) and (np.diff(known) == 1).all() else None
 
 
 def check_finite(values: Values, name: str, first_row: int = 0) -> None:
