@@ -11,9 +11,10 @@ is slower for seconds at a time.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from measure import machine, seconds
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
 from dln.network._network import Network, build_network
-from dln.network._reference import Forward, ReferenceNetwork, mean_loss
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from reference import Forward, ReferenceNetwork, mean_loss
 
 N_FEATURES = 10
 CUTOFFS_PER_FEATURE = 6
@@ -62,25 +65,15 @@ def rows_of(n: int) -> layout.Data:
 def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0) -> float:
     """Return the time of a step of the kernels, over epochs of at least twenty steps."""
     network, data = network_of(layers), rows_of(batch * 20)
-    flat = network.parameters.flat
-    gradients, first, second = (np.zeros_like(flat) for _ in range(3))
-    sizes = [group.size for group in network.parameters.groups().values()]
-    arguments: tuple[Any, ...] = (
-        layout.wires(network),
-        layout.groups(network.parameters),
-        layout.groups(network.with_parameters(gradients).parameters),
-        (flat, gradients, first, second),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.full(len(sizes), LEARNING_RATE),
-        data,
-        np.random.default_rng(2).permutation(len(data.target)),
-        batch,
-        TEMPERATURE,
-        kernels.Settings(kernels.NEURON, kernels.SQUARED_ERROR, 0.0, 1.0, 0.8),
-        0,
-        layout.workspace(network, N_FEATURES, batch),
-    )
-    return seconds(lambda: kernels.train_epoch(*arguments), budget=budget, most=2000, clock=time.thread_time) / 20
+    arrays = layout.arrays(network, N_FEATURES)
+    rows = np.random.default_rng(2).permutation(len(data.target))
+    settings = kernels.Settings(kernels.NEURON, TEMPERATURE, 0.8, kernels.SQUARED_ERROR, 0.0, batch)
+    rates = np.full(arrays.sections.size - 1, LEARNING_RATE)
+
+    def epoch() -> None:
+        kernels.train_epoch(arrays, data, rows, settings, rates, 0)
+
+    return seconds(epoch, budget=budget, most=2000, clock=time.thread_time) / 20
 
 
 class DenseNetwork(ReferenceNetwork):

@@ -31,8 +31,6 @@ HUBER_DELTA: Final = 1.0
 _FUNCTIONS: Final = ("bias", "slope", "gate_logits", "weights")
 _LINKS: Final = ("link_a_logits", "link_b_logits", "sum_logits", "weights")
 
-#: Rows that inference handles at a time.
-INFERENCE_BATCH: Final = 256
 #: Rows of an order that are looked up at a time.
 CHUNK: Final = 65_536
 
@@ -56,14 +54,15 @@ class Plan:
     train_sum_links: bool = True
     """Whether the links of the sum are trained; otherwise all stay as they start, open."""
 
-    def settings(self) -> kernels.Settings:
-        """Return what the kernels need to know."""
+    def settings(self, epoch: int) -> kernels.Settings:
+        """Return the kernels' settings in an epoch, counted from 0."""
         return kernels.Settings(
             relaxation=RELAXATIONS[self.straight_through],
+            temperature=self.temperature_in(epoch),
+            sum_threshold=self.sum_link_threshold,
             loss=LOSSES[self.loss],
             loss_parameter=self.quantile if self.loss == "quantile" else HUBER_DELTA,
-            gradient_factor=1.0,
-            sum_threshold=self.sum_link_threshold,
+            batch_size=self.batch_size,
         )
 
     def temperature_in(self, epoch: int) -> float:
@@ -144,56 +143,36 @@ class _Trainer:
         seed: int,
         index: int,
     ) -> None:
-        flat = network.parameters.flat.copy()
-        self.network, self.data, self.rows, self.validation = network.with_parameters(flat), data, rows, validation
+        self.network = network.with_parameters(network.parameters.flat.copy())
+        self.data, self.rows, self.validation = data, rows, validation
         self.plan, self.seed, self.index = plan, seed, index
-        self.settings = plan.settings()
-        self.wires = layout.wires(network)
-        self.groups = layout.groups(self.network.parameters)
-        gradients = network.with_parameters(np.zeros_like(flat))
-        self.gradients = layout.groups(gradients.parameters)
-        self.flat = (flat, gradients.parameters.flat, np.zeros_like(flat), np.zeros_like(flat))
-        sizes = [group.size for group in network.parameters.groups().values()]
-        self.sections = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.work = layout.workspace(network, data.numbers.shape[1], plan.batch_size)
-        self.inference_work = layout.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
+        self.arrays = layout.arrays(self.network, data.numbers.shape[1])
         self.best_loss = np.inf
 
     def parameters(self) -> Float32:
         """Return a copy of the parameters."""
-        return self.flat[0].copy()
+        return self.arrays.parameters.copy()
 
     def run_epoch(self, epoch: int) -> Epoch:
         """Train on all rows once, validate, and return the metrics."""
         plan, n = self.plan, len(self.rows)
-        temperature = plan.temperature_in(epoch)
+        settings = plan.settings(epoch)
         rate = learning_rate_at(epoch, plan.max_epochs, plan.learning_rate, plan.learning_rate_schedule)
+        n_steps = epoch * -(-n // plan.batch_size)
         total = kernels.train_epoch(
-            self.wires,
-            self.groups,
-            self.gradients,
-            self.flat,
-            self.sections,
-            self._rates(epoch, rate),
-            self.data,
-            self._order(epoch),
-            plan.batch_size,
-            temperature,
-            self.settings,
-            epoch * -(-n // plan.batch_size),
-            self.work,
+            self.arrays, self.data, self._order(epoch), settings, self._rates(epoch, rate), n_steps
         )
-        validation_loss = None if self.validation is None else self._loss(self.validation, temperature)
+        validation_loss = None if self.validation is None else self._loss(self.validation, settings)
         is_best = validation_loss is None or validation_loss < self.best_loss
         if validation_loss is not None:
             self.best_loss = min(self.best_loss, validation_loss)
-        is_open = open_links(self.network.parameters.sum_logits, temperature, plan.sum_link_threshold)
+        is_open = open_links(self.network.parameters.sum_logits, settings.temperature, plan.sum_link_threshold)
         return Epoch(
             network=self.index,
             epoch=epoch + 1,
             training_loss=total / n,
             validation_loss=validation_loss,
-            temperature=temperature,
+            temperature=settings.temperature,
             learning_rate=rate,
             open_rules=int(is_open.sum()),
             is_best=is_best,
@@ -215,33 +194,22 @@ class _Trainer:
             trained.discard("sum_logits")
         return np.array([rate if name in trained else 0.0 for name in names])
 
-    def _loss(self, data: layout.Data, temperature: float) -> float:
+    def _loss(self, data: layout.Data, settings: kernels.Settings) -> float:
         """Return the mean loss of the hard forward pass."""
-        output, _ = outputs(
-            self.network, data, temperature, self.plan.sum_link_threshold, work=self.inference_work, with_rules=False
-        )
-        total: float = kernels.weighted_loss(output, data.target, data.weight, self.settings)
+        rows, hard = np.arange(len(data.target)), settings._replace(relaxation=kernels.NEURON)
+        no_rules = np.empty((0, 0), dtype=np.bool_)
+        total: float = kernels.evaluate(self.arrays, data, rows, hard, np.empty(len(rows)), no_rules)
         return total / float(data.weight.sum())
 
 
 def outputs(
-    network: Network,
-    data: layout.Data,
-    temperature: float,
-    sum_link_threshold: float,
-    *,
-    work: layout.Workspace | None = None,
-    with_rules: bool = True,
+    network: Network, data: layout.Data, temperature: float, sum_link_threshold: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the hard forward pass: outputs ``(n,)``, standardised, and the rules' values ``(n_rules, n)``."""
     n = len(data.target)
-    work = work or layout.workspace(network, data.numbers.shape[1], INFERENCE_BATCH)
-    out = np.empty(n)
-    rules = np.empty((len(network.wiring.rule_rows) if with_rules else 0, n), dtype=np.bool_)
-    settings = kernels.Settings(kernels.NEURON, 0, 0.0, 1.0, sum_link_threshold)
-    kernels.hard_outputs(
-        layout.wires(network), layout.groups(network.parameters), data, temperature, settings, work, out, rules
-    )
+    out, rules = np.empty(n), np.empty((len(network.wiring.rule_rows), n), dtype=np.bool_)
+    settings = kernels.Settings(kernels.NEURON, temperature, sum_link_threshold, kernels.SQUARED_ERROR, 0.0, n)
+    kernels.evaluate(layout.arrays(network, data.numbers.shape[1]), data, np.arange(n), settings, out, rules)
     return out, rules
 
 

@@ -1,7 +1,6 @@
-"""The paper's equations in PyTorch, as plainly as they can be said: the specification of `_kernels.py`.
+"""The paper's equations in PyTorch, as plainly as possible: the specification of `dln.network._kernels`.
 
-Tests compare the kernels' loss and gradients with these, by autograd. Tests and benchmarks alone import this file;
-`import dln` and `fit` never need PyTorch.
+Tests compare the kernels' loss and gradients with these, by autograd.
 
 Shapes: a batch of n rows; signals are ``(n, n_rows)``; logits are ``(n_candidates, n_neurons)`` as in `Wiring`.
 """
@@ -22,36 +21,16 @@ Loss = Literal["squared_error", "huber", "absolute_error", "quantile"]
 
 @dataclass(frozen=True)
 class Forward:
-    """How a forward pass is done."""
+    """Settings of a forward pass."""
 
     temperature: float
     relaxation: Relaxation = "neuron"
-    gradient_factor: float = 1.0
     sum_threshold: float = 0.8
 
 
 def straight_through(soft: torch.Tensor, hard: torch.Tensor) -> torch.Tensor:
     """Return `hard` going forward, with the gradient of `soft` going backward."""
     return soft + (hard - soft).detach()
-
-
-class _ScaleGradient(torch.autograd.Function):
-    """The identity, whose gradient is multiplied by a factor."""
-
-    @staticmethod
-    def forward(ctx: torch.autograd.function.FunctionCtx, x: torch.Tensor, factor: float) -> torch.Tensor:
-        ctx.factor = factor  # type: ignore[attr-defined]
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx: torch.autograd.function.FunctionCtx, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return grads[0] * ctx.factor, None  # type: ignore[attr-defined]
-
-
-def scale_gradient(x: torch.Tensor, factor: float) -> torch.Tensor:
-    """Multiply the gradient behind `x` by a factor."""
-    scaled: torch.Tensor = _ScaleGradient.apply(x, factor)  # type: ignore[no-untyped-call]
-    return scaled
 
 
 class ReferenceNetwork(torch.nn.Module):
@@ -89,8 +68,7 @@ class ReferenceNetwork(torch.nn.Module):
         """ThresholdLayer: Sigmoid(s·(x - b)/τ) in training, Heaviside(s·(x - b)) in inference."""
         z = self.slope * (numbers[:, self.threshold_input] - self.bias)
         soft = torch.sigmoid(z / how.temperature)
-        y = soft if how.relaxation == "soft" else straight_through(soft, (z > 0).to(z.dtype))
-        return scale_gradient(y, how.gradient_factor)
+        return soft if how.relaxation == "soft" else straight_through(soft, (z > 0).to(z.dtype))
 
     def _logic_layer(self, signals: torch.Tensor, neurons: slice, how: Forward) -> torch.Tensor:
         """LogicLayer: mixtures over candidate links and gates in training, their arg max in inference."""
@@ -100,14 +78,12 @@ class ReferenceNetwork(torch.nn.Module):
         gate_soft = torch.softmax(gate_logits / how.temperature, dim=0)
         gate_hard = torch.nn.functional.one_hot(gate_logits.argmax(dim=0), len(gate_logits)).T.to(gate_soft.dtype)
         if how.relaxation == "soft":
-            y = self._gates(gate_soft, a_soft, b_soft)
-        elif how.relaxation == "separate":
+            return self._gates(gate_soft, a_soft, b_soft)
+        if how.relaxation == "separate":
             gate = straight_through(gate_soft, gate_hard)
-            y = self._gates(gate, straight_through(a_soft, a_hard), straight_through(b_soft, b_hard))
-        else:
-            hard = self._gates(gate_hard, a_hard, b_hard)
-            y = straight_through(self._gates(gate_soft, a_soft, b_soft), hard)
-        return scale_gradient(y, how.gradient_factor)
+            return self._gates(gate, straight_through(a_soft, a_hard), straight_through(b_soft, b_hard))
+        hard = self._gates(gate_hard, a_hard, b_hard)
+        return straight_through(self._gates(gate_soft, a_soft, b_soft), hard)
 
     def _gates(self, probabilities: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         """Σ P_k · SoftLogic_k(a, b), gate by gate."""
