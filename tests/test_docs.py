@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from ast import literal_eval
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,15 @@ def test_ablations_are_parameters():
     assert len(lines) > 5
     for line in lines:
         eval(line, {"DLNRegressor": dln.DLNRegressor})._validate_params()  # noqa: S307 (our own page)
+
+
+def test_defaults_on_the_page_about_the_paper():
+    """Every `parameter=value` before the ablations on the page about the paper is a default of `DLNRegressor`."""
+    text = (DOCS / "the-paper.md").read_text(encoding="utf-8").partition("## Ablations")[0]
+    named = re.findall(r"`(\w+)=([^`]+)`", text)
+    assert len(named) > 10
+    defaults = dln.DLNRegressor().get_params()
+    assert {name: literal_eval(value) for name, value in named} == {name: defaults[name] for name, _ in named}
 
 
 def test_dark_mode():

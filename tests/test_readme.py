@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 
 from commands import run
-from dln import RuleRegressor
+from dln import DLNRegressor, RuleRegressor
 
 ROOT = Path(__file__).parent.parent
 #: Smaller defaults: the pages are run to see that they run.
-SMALL = {"n_grown_rules": 40, "n_teachers": 1, "n_generations": 0}
+SMALL = {
+    RuleRegressor: {"n_grown_rules": 40, "n_teachers": 1, "n_generations": 0},
+    DLNRegressor: {"hidden_layer_sizes": (40, 40), "max_epochs": 8},
+}
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -34,8 +37,9 @@ def beside_the_examples(tmp_path, monkeypatch):
 @pytest.fixture
 def quick_fits(monkeypatch):
     """Make fits short."""
-    for name, value in SMALL.items():
-        monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
+    for learner, small in SMALL.items():
+        for name, value in small.items():
+            monkeypatch.setitem(learner.__init__.__kwdefaults__, name, value)
 
 
 @pytest.mark.usefixtures("quick_fits")
