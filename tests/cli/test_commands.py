@@ -234,7 +234,7 @@ def test_prune_writes_a_smaller_model(folder, tmp_path):
 
 def test_prune_of_the_papers_network(tmp_path):
     """A network of the paper can be pruned too, after the fit, from its file."""
-    model = fit_houses(tmp_path, "--paper")
+    model = fit_houses(tmp_path)
     whole = dln.load(model).rules_.n_conditions
     result = run("prune", str(model), "--max-conditions", str(whole - 1), "-o", str(tmp_path / "small.dln"))
     assert result.exit_code == 0, result.stderr

@@ -177,7 +177,7 @@ def test_without_test_rows_there_are_no_intervals(tmp_path: Path):
 
     `RuleRegressor` may know them without test rows, from its folds, if the time is enough for those.
     """
-    model = fit_houses(tmp_path, "--paper", "--test-size", "0")
+    model = fit_houses(tmp_path, "--test-size", "0")
     result = run("predict", str(model), str(tmp_path / "houses.csv"), "--interval", "0.9")
     assert result.exit_code == 2
     assert "does not know how far it may be off: dln fit learns it where it has test rows" in result.stderr

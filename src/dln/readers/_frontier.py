@@ -80,7 +80,7 @@ class Frontier:
         if own is None or own.r2 is None:
             return None
         larger = [(point.r2, point) for point in self.points if point.circuit is None and point.r2 is not None]
-        worth = max((r2 for r2, _ in larger), default=0.0)
+        worth = max((r2 for r2, _ in larger), default=own.r2)
         if worth < own.r2 + WORTH_A_WORD:
             return None
         enough = max(own.r2 + WORTH_A_WORD, worth - WORTH_A_WORD)
