@@ -48,7 +48,6 @@ def network_of(layers: tuple[int, ...]) -> Network:
         n_candidate_links=N_CANDIDATES,
         n_candidate_gates=N_CANDIDATES,
         concatenate_inputs=True,
-        initial_sum_logit=1.5,
         rng=rng,
     )
 
