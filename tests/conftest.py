@@ -24,13 +24,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture(scope="session")
 def friedman():
     """A task: binned inputs and a standardised target."""
-    from dln.rules._inputs import bin_inputs
-    from dln.rules._task import Task  # only where they are used: they load Numba
+    from dln.circuit._circuit import Column  # only where they are used: they load Numba
+    from dln.rules._bins import bin_table
+    from dln.rules._task import Task
 
     X, y = make_friedman1(500, noise=1.0, random_state=0)
-    X = X.astype(np.float32)
-    inputs = bin_inputs(X, np.zeros((500, 0), np.float32), range(X.shape[1]))
-    return Task(inputs, (y - y.mean()) / y.std(), np.ones(500))
+    inputs = bin_table([Column(f"x{k}") for k in range(X.shape[1])], list(X.T), np.ones(500), None, 1)
+    return Task(inputs, (y - y.mean()) / y.std(), np.ones(500), 1.0)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Random tasks and expressions for tests of the learning room, and the plain least squares that they are held to."""
+"""Random tasks and expressions for tests of the rule learner, and the plain least squares that they are held to."""
 
 from __future__ import annotations
 
@@ -8,20 +8,35 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis import strategies as st
 
-from dln.rules._expression import AND, OR, XOR, Expression, Join, Signals, Test, joined
-from dln.rules._inputs import Inputs, bin_inputs
+from dln.circuit._circuit import Column, IsIn
+from dln.rules._bins import Inputs, NumberInput, YesNoInput, bin_table
+from dln.rules._expression import AND, OR, Expression, Join, Signals, Test
 from dln.rules._task import Task
+from dln.solve._products import Floats
 
 #: The way from an expression to a part of it: 1 for a, 2 for b.
 Path: TypeAlias = tuple[int, ...]
 
 
 def some_inputs(rng: np.random.Generator, n_rows: int, n_numbers: int, n_bits: int, n_values: int = 9) -> Inputs:
-    """Return numbers in [0, 1], some of them missing, and bits of which every two belong to one column."""
-    numbers = (rng.integers(0, n_values, (n_rows, n_numbers)) / max(n_values - 1, 1)).astype(np.float32)
-    numbers[rng.random(numbers.shape) < 0.1] = -1.0
-    bits = (rng.random((n_rows, n_bits)) < 0.4).astype(np.float32)
-    return bin_inputs(numbers, bits, [*range(n_numbers), *(n_numbers + k // 2 for k in range(n_bits))])
+    """Return number columns, some values missing, and yes-no inputs of which every two belong to one column."""
+    numbers = rng.integers(0, n_values, (n_numbers, n_rows)) / max(n_values - 1, 1)
+    numbers[rng.random(numbers.shape) < 0.1] = np.nan
+    columns = [Column(f"x{k}") for k in range(n_numbers)]
+    table = bin_table(columns, [*numbers, np.zeros(n_rows)], np.ones(n_rows), None, 1)
+    kept = [k for k, one in enumerate(table.inputs) if isinstance(one, NumberInput)]
+    bits = tuple(YesNoInput(IsIn(n_numbers + k // 2, (k % 2,))) for k in range(n_bits))
+    return Inputs(
+        (*(table.inputs[k] for k in kept), *bits),
+        np.concatenate([table.bins[kept], rng.random((n_bits, n_rows)) < 0.4]).astype(np.uint8),
+        np.append(table.n_bins[kept], np.full(n_bits, 2)).astype(np.int32),
+    )
+
+
+def task_of(inputs: Inputs, y: Floats, weight: Floats | None = None) -> Task:
+    """Return a task whose rows are rows of the table."""
+    weight = np.ones(len(y)) if weight is None else weight
+    return Task(inputs, y, weight, float(weight.mean()))
 
 
 def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3) -> Task:
@@ -31,7 +46,7 @@ def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3)
     y = rng.normal(size=n_rows)
     for k in range(inputs.n_inputs):
         y += rng.normal() * 2.0 * (inputs.bins[k] > inputs.n_bins[k] // 2)
-    return Task(inputs, y, rng.integers(1, 4, n_rows).astype(np.float64))
+    return task_of(inputs, y, rng.integers(1, 4, n_rows).astype(np.float64))
 
 
 def some_expression(rng: np.random.Generator, inputs: Inputs, max_length: int) -> Expression:
@@ -40,7 +55,7 @@ def some_expression(rng: np.random.Generator, inputs: Inputs, max_length: int) -
         k = int(rng.integers(inputs.n_inputs))
         return Test(k, int(rng.integers(max(inputs.n_bins[k] - 1, 1))), negated=bool(rng.random() < 0.5))
     left = int(rng.integers(1, max_length))
-    gate = int(rng.choice([AND, OR, XOR]))
+    gate = int(rng.choice([AND, OR]))
     a, b = (some_expression(rng, inputs, size) for size in (left, max_length - left))
     return Join(gate, a, b)
 
@@ -98,7 +113,8 @@ def forced(signals: Signals, expression: Expression, path: Path, value: bool) ->
         return np.full(signals.inputs.n_rows, value)
     assert isinstance(expression, Join)
     first, second = (expression.a, expression.b) if path[0] == 1 else (expression.b, expression.a)
-    return joined(expression.gate, forced(signals, first, path[1:], value), signals(second))
+    a, b = forced(signals, first, path[1:], value), signals(second)
+    return a & b if expression.gate == AND else a | b
 
 
 def refitted(task: Task, rules: Any, penalty: float | None = None) -> tuple[float, float, Any]:

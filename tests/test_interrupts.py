@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sklearn.datasets import make_friedman1
 
-from dln import DLNRegressor, RuleRegressor
-from dln._interrupt import ctrl_c_calls
+from dln import DLNRegressor, RuleRegressor, _interrupt
+from dln._interrupt import Deadline, ctrl_c_calls
 from dln.rules import _learn
 from models import SMALL, SMALL_NETWORK, frame, target
 
@@ -119,7 +119,7 @@ for _ in range(20):
 
 
 #: The function in `_learn` that begins each stage.
-STAGES = ("screened", "teach", "choose_goal", "train_student", "sized_path", "smallest_good")
+STAGES = ("most_telling_inputs", "cross_fit", "choose_target", "find_rules", "shrinking_path", "smallest_good")
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_ctrl_c_at_any_stage(stage: str, monkeypatch: pytest.MonkeyPatch):
     assert model.predict(table).shape == (len(table),)
 
 
-@pytest.mark.parametrize("stage", ["teach", "train_student"])
+@pytest.mark.parametrize("stage", ["cross_fit", "find_rules"])
 @pytest.mark.usefixtures("default_ctrl_c")
 def test_ctrl_c_in_a_long_fit(stage: str, monkeypatch: pytest.MonkeyPatch):
     """However long the rest would take, a default fit of two thousand rows ends within two seconds of work."""
@@ -209,3 +209,42 @@ for seed in range(3):
     assert done.stdout == "0\n"
     assert done.returncode != 0
     assert "KeyboardInterrupt" in done.stderr
+
+
+def test_a_clock_without_a_limit_stops_when_asked():
+    """Nothing is cut until somebody asks; then every stage is, and is named once."""
+    deadline = Deadline()
+    stop = deadline.stage("networks")
+    assert not stop()
+    assert not deadline.over()
+    assert deadline.cut == []
+    deadline.cancel()
+    assert stop()
+    assert stop()
+    assert deadline.was_cancelled
+    assert deadline.over()
+    assert deadline.cut == ["networks"]
+
+
+def test_a_clock_shares_out_what_is_left(monkeypatch):
+    """A stage may take its share of what is left when it begins; the whole ends when the time is over."""
+    now = [100.0]
+    monkeypatch.setattr(_interrupt.time, "monotonic", lambda: now[0])
+    deadline = Deadline(10.0)
+    half = deadline.stage("teachers", 0.5)
+    now[0] = 104.9
+    assert not half()
+    now[0] = 105.1
+    assert half()
+    rest = deadline.stage("rules", 0.5)
+    now[0] = 107.5
+    assert not rest()
+    now[0] = 107.6
+    assert rest()
+    assert not deadline.over()
+    now[0] = 110.1
+    assert deadline.over()
+    late = deadline.stage("late")
+    now[0] = 110.2
+    assert late()
+    assert deadline.cut == ["teachers", "rules", "late"]

@@ -65,25 +65,27 @@ class Unseen(NamedTuple):
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
-    def __init__(
-        self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, *, shared_bits: bool = True
-    ) -> None:
+    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any) -> None:
         self.table: Table = learn_table(X, model.categorical_features)
         self.target_name = getattr(y, "name", None)
         self.y = check_target(y, self.table.n_rows, "y")
         n = self.table.n_rows
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
         self.distinct: CanonicalRows = canonical_rows(self.table.values, self.y, weight)
-        self.encoder: Encoder = learn_encoder(
+        self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
+        self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """How the rows are encoded for a network."""
+        return learn_encoder(
             self.table.columns,
             self.table.values,
             self.distinct.weight,
             rows=self.distinct.index,
-            max_categories=model.max_categories,
-            min_frequency=model.min_frequency,
-            shared_bits=shared_bits,
+            max_categories=self._max_categories,
+            min_frequency=self._min_frequency,
         )
-        self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
     @property
     def values(self) -> Sequence[Values]:

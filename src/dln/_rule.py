@@ -24,25 +24,24 @@ from dln._regressor import (
     n_threads,
 )
 from dln._saving import without_unused_categories
+from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
-from dln.data._folds import repeats_inputs, row_counts
+from dln.data._rows import CanonicalRows
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Residuals
 from dln.readers._rules import rule_support
-from dln.rules._assemble import Training, assemble
+from dln.rules._assemble import assemble
+from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
-from dln.rules._goal import Sample
-from dln.rules._inputs import bin_inputs
-from dln.rules._learn import Fit, Learned, Setting
-from dln.rules._student import Recipe
-from dln.rules._task import MEMBER
+from dln.rules._constants import MEMBER
+from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
+from dln.rules._task import Sample
 from dln.solve._losses import Loss
-from dln.solve._products import Floats
 from dln.solve._select import Budget
 
-#: Numbers that are encoded at the most, rows times inputs: a wide table gets fewer rows.
+#: Rows times inputs: a wide table gets fewer rows.
 MAX_CELLS = 100_000_000
-#: Conditions of a model that nobody asked to be short: four models of 800.
+#: Conditions where ``max_conditions=None``: those of four averaged models.
 UNLIMITED = 4 * MEMBER
 
 
@@ -56,12 +55,12 @@ class RuleRegressor(CircuitRegressor):
     Parameters
     ----------
     max_conditions : int or None, default=100
-        Conditions of the model at the most: printed comparisons, the measure of what a person reads. Fewer are taken
-        where they are worth as much. None: as many as help, up to 3200.
+        Largest number of conditions of the model: printed comparisons, the measure of what a person reads. Fewer are
+        taken if cross-validation shows no loss. None: as many as help, up to 3200.
     max_rule_length : int, default=6
-        Conditions of one rule at the most.
+        Largest number of conditions of one rule.
     max_rules : int or None, default=None
-        Rules at the most; None: as many as the conditions allow.
+        Largest number of rules; None: as many as the conditions allow.
     loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
@@ -186,83 +185,82 @@ class RuleRegressor(CircuitRegressor):
 
         """
         deadline = Deadline(self.max_seconds)
-        recipe = self._recipe()
-        # A test on a bit that categories share would read as long as they are many.
-        rows = Rows(self, X, y, sample_weight, shared_bits=False)
+        rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
-        seed = draw_seed(self.random_state)
-        sample = self._sample(rows, unseen)
-        setting = Setting(
-            recipe,
-            Loss(self.loss, self.quantile),
-            self.n_teachers,
-            self.n_synthetic_rows,
-            seed,
-            n_threads(self.n_jobs),
-        )
+        config = self._config()
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
-            learned = Fit(setting, deadline, progress).learn(*sample)
+            some, values = rows.sample(self._n_rows(rows))
+            sample = self._sample(rows, some, values)
+            validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
+            learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, sample[0].inputs.cutoffs, learned, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _recipe(self) -> Recipe:
+    def _config(self) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
-        return Recipe(
-            Budget(
-                int(conditions),
-                int(self.max_rule_length),
-                # Not the conditions: what larger sizes are worth is told too, and they have more rules.
-                int(max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules),
-            ),
-            int(self.n_grown_rules),
-            int(self.n_generations),
+        # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
+        rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
+        budget = Budget(int(conditions), int(self.max_rule_length), int(rules))
+        return FitConfig(
+            SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
+            Loss(self.loss, self.quantile),
+            int(self.n_teachers),
+            int(self.n_synthetic_rows),
+            draw_seed(self.random_state),
+            n_threads(self.n_jobs),
         )
 
-    def _sample(self, rows: Rows, unseen: Unseen | None) -> tuple[Sample, Sample | None]:
-        """Return the rows to learn from, and those of the user's to validate on, as inputs and standardised target."""
-        encoder, target = rows.encoder, rows.target
-        n_inputs = max(1, len(encoder.scaled) + len(encoder.bits))
-        some = rows.distinct.sample(max(1, min(MAX_ROWS, MAX_CELLS // n_inputs)))
-        columns = [scaled.column for scaled in encoder.scaled] + [literal.column for literal in encoder.bits]
-        encoded = encoder.encode(rows.values, some.index)
-        inputs = bin_inputs(encoded.numbers, encoded.bits, columns)
-        counts = row_counts(some.weight, repeats_inputs(rows.values, some))
+    def _n_rows(self, rows: Rows) -> int:
+        """Return how many rows to learn from."""
+        most = max(self.max_categories or 0, 1)
+        n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
+        return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))
+
+    def _sample(self, rows: Rows, some: CanonicalRows, values: Sequence[Values]) -> Sample:
+        """Return the rows to learn from, in bins."""
+        inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
+        counts = rows.counts[: len(some.index)]
         row_weight = float(some.weight.sum() / counts.sum())
-        sample = Sample(inputs, target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
-        if unseen is None:
-            return sample, None
-        encoded = encoder.encode(unseen.values)
-        others = bin_inputs(encoded.numbers, encoded.bits, columns, inputs.cutoffs)
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
+
+    @staticmethod
+    def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
+        """Return the user's rows to validate on, in the same bins."""
         n = len(unseen.y)
-        return sample, Sample(others, target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
+        inputs = bin_rows(sample.inputs.inputs, unseen.values)
+        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
 
     def _set_model(
-        self, X: Any, rows: Rows, cutoffs: Sequence[Floats], learned: Learned, *, were_set_aside: bool
+        self,
+        X: Any,
+        rows: Rows,
+        learned: Learned,
+        some: CanonicalRows,
+        values: Sequence[Values],
+        *,
+        were_set_aside: bool,
     ) -> None:
-        """Become the model that was learned: rules that speak of cut-offs by their indices."""
-        training = Training(rows.values, rows.distinct.index, rows.encoder, rows.target)
-        models = [(point.expressions, point.intercept, point.weights) for point in learned.points]
-        circuits = assemble(models, cutoffs, training)
+        """Set the fitted attributes; `some` of the rows, with their `values`, are those learned from."""
+        circuits = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
         circuits = [readable(circuit) for circuit in circuits]
-        some, values = rows.sample(MAX_ROWS)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
         for point, circuit in zip(learned.points, circuits, strict=True):
             conditions = count_conditions(circuit)
             support = rule_support(circuit.rule_values(values), some.weight)
-            worth = explained.pop(point.budget, None)
-            points.append(Point(point.budget, sum(conditions), len(conditions), worth, circuit, tuple(support)))
+            r2 = explained.pop(point.budget, None)
+            points.append(Point(point.budget, sum(conditions), len(conditions), r2, circuit, tuple(support)))
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
         # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
-        larger += [Point(size, None, None, worth) for size, worth in explained.items()]
+        larger += [Point(size, None, None, r2) for size, r2 in explained.items()]
         self._learned(X, rows, circuits[-1])
         self.support_ = list(kept[-1].support)
         ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)

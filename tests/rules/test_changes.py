@@ -62,7 +62,7 @@ def test_no_plain_change_is_better(seed, longest, price):
     best = gains(rules, j, options, price).max()
     own = gains(rules, j, [before], price)[0]
     budget, tolerance = Budget(100, longest, 10), 1e-4 * rules.task.variation
-    n_changed = make_changes(rules, np.array([j]), budget, EVERYTHING, price, worth_it=tolerance)
+    n_changed = make_changes(rules, np.array([j]), budget, EVERYTHING, price, min_gain=tolerance)
     after = rules.expressions[j]
     assert n_changed == (after != before)
     if n_changed:
@@ -86,7 +86,7 @@ def test_a_sweep_keeps_the_budget_and_lowers_the_loss(seed, room, longest):
     rules, _ = some_rules(seed)
     before, own_longest = refitted(rules.task, rules.fires)[0], max(rules.lengths)
     budget = Budget(rules.n_conditions + room, longest, 10)
-    make_changes(rules, np.arange(len(rules)), budget, Effort(3, 10), 0.0, worth_it=0.0)
+    make_changes(rules, np.arange(len(rules)), budget, Effort(3, 10), 0.0, min_gain=0.0)
     assert rules.n_conditions <= budget.conditions
     assert max(rules.lengths) <= max(longest, own_longest)
     after = refitted(rules.task, [rules.task.signals(one) for one in rules.expressions])[0]
@@ -107,7 +107,7 @@ def test_longer_rules_are_the_best_extensions(seed, longest):
         if options:
             gained = gains(rules, j, [*options, expression])
             best = (gained[:-1] - gained[-1]).max()
-            assert found[j].worth == pytest.approx(best, abs=1e-4 * rules.task.variation)
+            assert found[j].gain == pytest.approx(best, abs=1e-4 * rules.task.variation)
             assert length(found[j].expression) == length(expression) + 1
 
 
@@ -126,10 +126,10 @@ def test_shorter_rules_are_those_missed_least(seed, only_whole):
             for gain, option in zip(gained[1:], options, strict=True)
         ]
         assert change.rule == j
-        assert change.worth == pytest.approx(min(missed), abs=1e-4 * rules.task.variation)
+        assert -change.gain == pytest.approx(min(missed), abs=1e-4 * rules.task.variation)
         kept = 0.0 if change.expression is None else gains(rules, j, [change.expression])[0]
         dropped = length(expression) - (0 if change.expression is None else length(change.expression))
-        assert (gained[0] - kept) / dropped == pytest.approx(change.worth, abs=1e-4 * rules.task.variation)
+        assert (gained[0] - kept) / dropped == pytest.approx(-change.gain, abs=1e-4 * rules.task.variation)
 
 
 def test_a_rule_at_its_longest_is_not_extended():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.rules._expression import Signals, length, negation, renumbered
+from dln.rules._expression import Signals, length
 from dln.rules._expression import Test as OneTest
 from learned import forced, part, paths, seeds, some_expression, some_inputs, with_part, without_part
 
@@ -28,8 +28,6 @@ def test_signals_are_what_the_gates_make_of_the_tests(seed):
         return (node.gate >> (3 - 2 * a - b)) % 2 == 1
 
     np.testing.assert_array_equal(signals(expression), plain(expression))
-    np.testing.assert_array_equal(signals(negation(expression)), ~plain(expression))
-    assert length(negation(expression)) == length(expression)
 
 
 @given(seeds, st.booleans())
@@ -55,16 +53,6 @@ def test_parts_are_found_and_taken_away(seed):
         if path:
             assert length(without_part(expression, path)) == length(expression) - length(here)
     assert sum(isinstance(part(expression, path), OneTest) for path in paths(expression)) == length(expression)
-
-
-@given(seeds)
-def test_renumbered_expressions_read_other_inputs(seed):
-    """On the whole table, the renumbered expression fires where the old one does on the inputs that were kept."""
-    rng, inputs, _, _ = drawn(seed)
-    kept = np.sort(rng.permutation(inputs.n_inputs)[:3])
-    fewer = inputs.keep(kept)
-    expression = some_expression(rng, fewer, 4)
-    np.testing.assert_array_equal(Signals(inputs)(renumbered(expression, kept)), Signals(fewer)(expression))
 
 
 def test_tests_are_forgotten_when_they_are_too_many(monkeypatch):

@@ -1,15 +1,17 @@
-"""The whole way of a fit: how its stages share the cores."""
+"""The learner: members keep their budget, and its stages share the cores."""
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
 from dln._interrupt import Deadline
-from dln.rules._goal import Sample
-from dln.rules._learn import Fit, Setting
-from dln.rules._student import Recipe
+from dln.rules._expression import length
+from dln.rules._learn import FitConfig, RuleLearner, SearchConfig, find_rules
+from dln.rules._model_sizes import member
+from dln.rules._seeds import Stream
+from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
-from learned import some_inputs
+from learned import some_inputs, some_task
 
 
 class Silent:
@@ -20,20 +22,43 @@ class Silent:
         return lambda: None
 
 
+def learner(config):
+    """Return a learner without teachers."""
+    return RuleLearner(FitConfig(config, Loss("squared_error", 0.5), 0, 0, 0, 2), Deadline(), Silent())
+
+
 def test_a_job_keeps_to_one_thread(monkeypatch):
     """In the pool every library computes with one thread: teams of them would wait for each other on busy cores."""
     seen = []
+    find = RuleLearner.find_all_sizes
 
-    def look(_self, _task, _choice, _rows):
+    def look(*arguments):
         import sklearn.ensemble  # noqa: F401 (its boosting counts OpenMP threads)
 
         seen.extend(library["num_threads"] for library in threadpool_info())
-        return ()
+        return find(*arguments)
 
-    monkeypatch.setattr(Fit, "_points", look)
+    monkeypatch.setattr(RuleLearner, "find_all_sizes", look)
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
-    recipe = Recipe(Budget(5, 2, 5), 4, 0)
-    setting = Setting(recipe, Loss("squared_error", 0.5), 0, 0, 0, 2)
-    Fit(setting, Deadline(), Silent()).learn(Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 1.0))
+    sample = Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 1.0)
+    learner(SearchConfig(Budget(5, 2, 5), 4, 0)).learn(sample)
     assert seen
     assert set(seen) == {1}
+
+
+def test_a_member_keeps_its_budget():
+    """What is found for one of several models has at most its conditions, in rules of at most their length."""
+    config = SearchConfig(Budget(1600, 3, 1600), 60, 0)
+    rules = learner(config).search_member(some_task(1, n_rows=300), Stream.MEMBER, 1)
+    assert 0 < rules.n_conditions <= member(config.budget).conditions
+    assert max(map(length, rules.expressions)) <= 3
+
+
+def test_progress_advances_as_often_as_announced():
+    """A search advances once for each pool, each start and each generation."""
+    steps = []
+    config = SearchConfig(Budget(12, 3, 6), 20, 2)
+    rules, candidates = find_rules(some_task(1), config, np.random.default_rng(0), lambda: steps.append(1))
+    assert len(steps) == 2 + 3 + 2
+    assert rules.n_conditions <= 12
+    assert len(set(candidates)) == len(candidates)

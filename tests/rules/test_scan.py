@@ -7,7 +7,7 @@ from dln.rules._scan import Scanner
 from learned import seeds, some_inputs
 
 
-def plain_scan(inputs, weight, penalty, least, base, change, residual):
+def plain_scan(inputs, weight, penalty, min_weight, base, change, residual):
     """Return the best gain and test of every input and sense, by trying every cut-off."""
     found = {}
     for k in range(inputs.n_inputs):
@@ -16,7 +16,7 @@ def plain_scan(inputs, weight, penalty, least, base, change, residual):
                 test = (inputs.bins[k] > b) != negated
                 rule = base + change * test
                 fires = float(weight @ rule)
-                if not least <= fires <= weight.sum() - least:
+                if not min_weight <= fires <= weight.sum() - min_weight:
                     continue
                 gain = float(weight @ (rule * residual)) ** 2 / (fires * (1 - fires / weight.sum()) + penalty)
                 if gain > found.get((k, negated), (0.0, -1))[0] * (1 + 1e-12):
@@ -36,8 +36,9 @@ def test_the_scan_finds_what_trying_every_test_finds(seed):
     weight = rng.integers(1, 4, n).astype(np.float64)
     residual = rng.normal(size=n)
     fires, never, always = rng.random((3, n)) < 0.5
+    always |= never  # rules are monotone in their parts
     change = always.astype(np.int8) - never.astype(np.int8)
-    scanner = Scanner(inputs, weight, penalty=0.3)
+    scanner = Scanner(inputs, weight, 0.3, 1.0)
     kinds = scanner(fires, never, always, residual, 2 * inputs.n_inputs)
     joins = ((never, change * fires), (np.where(fires, always, never), change * ~fires), (never, change))
     for kind, (base, by) in enumerate(joins):
@@ -61,7 +62,7 @@ def test_only_the_inputs_named_are_scanned():
     """A test is on one of the inputs that were allowed."""
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 80, 4, 4)
-    scanner = Scanner(inputs, np.ones(80), 0.1)
+    scanner = Scanner(inputs, np.ones(80), 0.1, 1.0)
     allowed = np.array([1, 5])
     found = scanner.among(allowed).alone(np.ones(80, dtype=bool), rng.normal(size=80), 16)
     assert {test.input for _, test in found} == {1, 5}
@@ -72,7 +73,7 @@ def test_a_rule_that_hardly_ever_fires_is_not_proposed():
     inputs = some_inputs(np.random.default_rng(0), 100, 0, 1)
     fires = np.zeros(100, dtype=bool)
     fires[:3] = True
-    inputs.bits[0], inputs.bins[0] = fires, fires
+    inputs.bins[0] = fires
     everywhere = np.ones(100, dtype=bool)
-    assert Scanner(inputs, np.ones(100), 0.1).alone(everywhere, 100.0 * fires - 3.0, 4) == []
-    assert len(Scanner(inputs, np.full(100, 2.0), 0.1).alone(everywhere, 100.0 * fires - 3.0, 4)) == 2
+    assert Scanner(inputs, np.ones(100), 0.1, 1.0).alone(everywhere, 100.0 * fires - 3.0, 4) == []
+    assert len(Scanner(inputs, np.full(100, 2.0), 0.1, 1.0).alone(everywhere, 100.0 * fires - 3.0, 4)) == 2

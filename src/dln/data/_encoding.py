@@ -113,12 +113,11 @@ def learn_encoder(
     rows: Rows | None = None,
     max_categories: int | None = None,
     min_frequency: float = 0.0,
-    shared_bits: bool = True,
 ) -> Encoder:
     """Return the encoder of a table given column by column: all its rows, or those named, with weights above zero.
 
     Of three or more categories, those that weigh less than `min_frequency` and those beyond the `max_categories` most
-    frequent share one bit; without `shared_bits` they have none: a test on it reads as long as it has categories.
+    frequent share one bit.
 
     >>> encoder = learn_encoder(
     ...     (Column("bmi"), Column("smoker", ("no", "yes"))),
@@ -136,17 +135,37 @@ def learn_encoder(
     bits: list[Literal] = []
     for j, column in enumerate(columns):
         taken = values[j] if rows is None else values[j][rows]
-        if column.categories is None:
-            missing = np.isnan(taken)
-            if (limits := _limits(taken, weight)) is not None:
-                scaled.append(ScaledColumn(j, *limits))
-        else:
-            missing = taken == MISSING
-            groups = _groups(taken, weight, len(column.categories), max_categories, min_frequency, shared_bits)
-            bits.extend(IsIn(j, codes) for codes in groups)
-        if missing.any() and not missing.all():
-            bits.append(IsMissing(j))
+        if column.categories is None and (limits := _limits(taken, weight)) is not None:
+            scaled.append(ScaledColumn(j, *limits))
+        bits += column_literals(j, column, taken, weight, max_categories, min_frequency, shared_bits=True)
     return Encoder(tuple(columns), tuple(scaled), tuple(bits))
+
+
+def column_literals(
+    j: int,
+    column: Column,
+    values: Values,
+    weight: Floats,
+    max_categories: int | None,
+    min_frequency: float,
+    *,
+    shared_bits: bool,
+) -> list[Literal]:
+    """Return the literals of column j: a set of categories each, and "is missing".
+
+    Without `shared_bits`, categories that are too rare for a literal of their own have none: a test on a set of them
+    reads as long as it has categories.
+    """
+    literals: list[Literal] = []
+    if column.categories is None:
+        missing = np.isnan(values)
+    else:
+        missing = values == MISSING
+        groups = _groups(values, weight, len(column.categories), max_categories, min_frequency, shared_bits)
+        literals += [IsIn(j, codes) for codes in groups]
+    if missing.any() and not missing.all():
+        literals.append(IsMissing(j))
+    return literals
 
 
 def _limits(values: Values, weight: Floats) -> tuple[float, float] | None:
@@ -163,7 +182,7 @@ def _groups(
     n_categories: int,
     max_categories: int | None,
     min_frequency: float,
-    shared_bits: bool,  # noqa: FBT001 (as given to `learn_encoder`)
+    shared_bits: bool,  # noqa: FBT001 (as given to `column_literals`)
 ) -> list[tuple[int, ...]]:
     """Return the sets of categories that get a bit each."""
     known = codes >= 0

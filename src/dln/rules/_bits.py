@@ -1,7 +1,7 @@
-"""Rows as bits, 64 to a word: what two rules have in common is counted, not added up row by row.
+"""Rows as bits, 64 to a word: the rows that two rules share are counted, not added up row by row.
 
-Weights are taken apart into planes, sets of rows that share a scale: one plane where all rows weigh the same, two where
-synthetic rows join them. The weight of the rows of a set is then a sum over planes of scale times count.
+Weights are sums over planes, sets of rows that share a scale: one plane if all rows have the same weight, two where
+synthetic rows join them. The weight of some rows is then a sum over planes of scale times count.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Ints = npt.NDArray[np.int64]
 WIDTH: Final = 64
 #: Up to so many different weights have a plane each.
 FEW: Final = 3
-#: More are multiples of one unit, in binary: of a smallest weight, or of the largest by this number, which takes as
-#: many planes as it has digits. What that rounds off a weight is less than the search could notice.
+#: More are multiples of one unit, in binary: of the smallest weight, or of the largest divided by this number, which
+#: takes as many planes as it has digits. The search does not notice the rounding.
 FINEST: Final = 2**12 - 1
 
 _intrinsic: Any = intrinsic

@@ -1,39 +1,40 @@
 """The compiled part of changes: rules as arrays of parts, judged and changed one after another.
 
-Arrays are never cut, copied or filled at once (see `scan`). A rule is its parts, joins before what they join: gates of
-joins, and tests of the others.
+A rule is its parts, joins before what they join: gates of joins, and tests of the others. Array operations are written
+as loops, for Numba takes long to compile anything else.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
 from dln.rules._bits import WIDTH, Words, count_bits, lowest_bit
-from dln.rules._expression import AND, OR, XOR
-from dln.rules._rule_set import DEPENDENT
+from dln.rules._constants import DEPENDENT
+from dln.rules._expression import AND, OR
+from dln.rules._rule_set import HALF_A_ROW
 from dln.rules._scan import ALWAYS, FIRES, N_KINDS, NEVER, OTHER, WITH_AND, WITH_OR, scan
 from dln.solve._products import Bools, Floats
 
-#: Kinds of changes besides those of a scan, of which another test in the place of the whole rule begins it anew: a part
-#: or the whole rule is taken away.
+#: Kinds of changes besides those of a scan: a part or the whole rule is dropped. Another test in the place of the whole
+#: rule begins it anew.
 WITHOUT: Final = 3
 GONE: Final = 4
 NO_CHANGE: Final = -1
-#: Whole numbers that say what a change is: its kind, the part that it is made at, and its test; or, of what is taken
-#: away, the join that goes and which of its sides goes with it.
+#: Fields of a change: its kind, the part where it is made, and its test; or, if a part is dropped, the join that goes
+#: and which of its sides goes with it.
 FIELDS: Final = 5
-#: What is looked for: any change, made at once; or what would make rules longer, shorter, or fewer.
+#: What is looked for: any change, made at once; or what makes rules longer, shorter, or fewer, not made.
 SWEEP: Final = 0
 LONGER: Final = 1
 SHORTER: Final = 2
 FEWER: Final = 3
 #: A test among the parts of a rule, the others being gates.
 TEST: Final = -1
-#: Two proposals whose gains differ by less than this share are taken for the same function in other words.
+#: Two proposals whose gains differ by less than this share are taken for the same function.
 _SAME_GAIN: Final = 1e-9
 
 _OPTIONS: Final[Any] = {"nogil": True, "error_model": "numpy"}
@@ -43,6 +44,78 @@ Ints8 = npt.NDArray[np.int8]
 Ints32 = npt.NDArray[np.int32]
 Ints64 = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
+
+
+class RowArrays(NamedTuple):
+    """The rows of a task."""
+
+    bank: Words
+    """(n_tests, n_words): the rows on which each test is true."""
+    first_test: Ints64
+    """(n_inputs,): the first test of each input."""
+    valid: Words
+    """(n_words,): all rows."""
+    scales: Floats
+    planes: Words
+    first_word: Ints64
+    end_word: Ints64
+    """The weights as `Planes`."""
+    bins: npt.NDArray[np.uint8]
+    """(n_rows, n_inputs)"""
+    n_bins: Ints32
+    weight: Floats
+    centred: Floats
+    """(n_rows,): the centred target."""
+    total_weight: float
+    penalty: float
+    min_weight: float
+
+
+class RuleArrays(NamedTuple):
+    """A set of rules: their parts, and the products of `RuleSet`."""
+
+    gates: Ints8
+    """(n_rules, n_parts): a gate, or `TEST`."""
+    tests: Ints64
+    """(n_rules, n_parts, 3): input, cut-off and negation of each test."""
+    sizes: Ints64
+    """(n_rules,): the number of parts."""
+    words: Words
+    fires: Bools
+    means: Floats
+    gram: Floats
+    right: Floats
+    inverse: Floats
+
+
+class Workspace(NamedTuple):
+    """Arrays that the kernel works in."""
+
+    inverse_without: Floats
+    """(n_rules, n_rules): the inverse for the other rules; zero in the row and column of the rule itself."""
+    weights: Floats
+    across: Floats
+    """(n_rules,): products of a candidate with all rules."""
+    solved: Floats
+    """(n_rules,): `inverse_without` times `across`."""
+    residual: Floats32
+    weighted_residuals: Floats
+    parts: Words
+    """(3, n_parts, n_words): see `scan`."""
+    second: Ints64
+    """(n_parts,): where the second side of a join begins."""
+    rule: Words
+    chosen: Words
+    kinds: Bools
+    counts: Ints64
+    best: Ints64
+    gains: Floats
+    proposals: Ints64
+    """(n_judged, FIELDS): what scans propose, the most promising first."""
+    values: Floats
+    """(n_judged,): their gains less the price of their conditions."""
+    sums: Floats
+    base: Floats
 
 
 @compiled(**_OPTIONS)
@@ -80,58 +153,6 @@ def make_change(
 
 
 @_inner
-def _signals(
-    j: int,
-    gates: Ints8,
-    tests: Ints64,
-    n_parts: int,
-    bank: Words,
-    first_test: Ints64,
-    valid: Words,
-    second: Ints64,
-    parts: Words,
-) -> None:
-    """Write ``(3, n_parts, n_words)``: where parts fire, and where the rule would if a part never, or always, did.
-
-    The first part of a join follows it; `second` is where the other stands.
-    """
-    n_words = valid.size
-    for p in range(n_parts - 1, -1, -1):
-        gate = gates[j, p]
-        if gate == TEST:
-            test = first_test[tests[j, p, 0]] + tests[j, p, 1]
-            for i in range(n_words):
-                parts[FIRES, p, i] = bank[test, i] ^ valid[i] if tests[j, p, 2] else bank[test, i]
-            continue
-        a = p + 1
-        b = _end(j, a, gates)
-        second[p] = b
-        for i in range(n_words):
-            parts[FIRES, p, i] = _joined(gate, parts[FIRES, a, i], parts[FIRES, b, i])
-    for i in range(n_words):
-        parts[NEVER, 0, i], parts[ALWAYS, 0, i] = 0, valid[i]
-    for p in range(n_parts):
-        gate = gates[j, p]
-        for side in range(0 if gate == TEST else 2):
-            child, neighbour = (second[p], p + 1) if side else (p + 1, second[p])
-            for i in range(n_words):
-                fires, never, always = parts[FIRES, neighbour, i], parts[NEVER, p, i], parts[ALWAYS, p, i]
-                if_never = _joined(gate, np.uint64(0), fires)
-                if_always = _joined(gate, valid[i], fires)
-                parts[NEVER, child, i] = never ^ (never ^ always) & if_never
-                parts[ALWAYS, child, i] = never ^ (never ^ always) & if_always
-
-
-@_inner
-def _joined(gate: int, a: int, b: int) -> int:
-    """Return what a gate makes of two words: without branches, or each loop would be compiled for every gate."""
-    nothing = np.uint64(0)
-    both = nothing if gate == XOR else ~nothing
-    either = nothing if gate == AND else ~nothing
-    return (a & b & both) ^ ((a ^ b) & either)  # type: ignore[return-value]
-
-
-@_inner
 def _end(j: int, p: int, gates: Ints8) -> int:
     """Return the index after the last part of part p of rule j."""
     n_open = 1
@@ -142,43 +163,81 @@ def _end(j: int, p: int, gates: Ints8) -> int:
 
 
 @_inner
-def _covariances(
-    rule: Words, scales: Floats, planes: Words, first: Ints64, end: Ints64, words: Words, means: Floats, across: Floats
-) -> float:
-    """Write the covariances of a rule with others, times the weight of all rows; return the weight it fires on."""
-    mass = 0.0
-    for r in range(means.size):
-        across[r] = 0.0
-    for plane in range(scales.size):
-        scale, count = scales[plane], np.uint64(0)
-        for i in range(first[plane], end[plane]):
-            count += count_bits(rule[i] & planes[plane, i])
-        mass += scale * count
-        for r in range(means.size):
-            count = np.uint64(0)
-            for i in range(first[plane], end[plane]):
-                count += count_bits(rule[i] & planes[plane, i] & words[r, i])
-            across[r] += scale * count
-    for r in range(means.size):
-        across[r] -= mass * means[r]
-    return mass
+def _signals(j: int, rules: RuleArrays, rows: RowArrays, parts: Words, second: Ints64) -> None:
+    """Write where the parts of rule j fire, and where the rule would if a part never, or always, did.
+
+    The rule is never | (always & part). If the part is ``a and b``, a's own pair is therefore never and
+    never | (always & b); if it is ``a or b``, it is never | (always & b) and always.
+    """
+    n_parts, n_words = rules.sizes[j], rows.valid.size
+    for p in range(n_parts - 1, -1, -1):
+        gate = rules.gates[j, p]
+        if gate == TEST:
+            test = rows.first_test[rules.tests[j, p, 0]] + rules.tests[j, p, 1]
+            for i in range(n_words):
+                parts[FIRES, p, i] = rows.bank[test, i] ^ (rows.valid[i] if rules.tests[j, p, 2] else np.uint64(0))
+            continue
+        a = p + 1
+        b = _end(j, a, rules.gates)
+        second[p] = b
+        for i in range(n_words):
+            parts[FIRES, p, i] = _joined(gate, parts[FIRES, a, i], parts[FIRES, b, i])
+    for i in range(n_words):
+        parts[NEVER, 0, i], parts[ALWAYS, 0, i] = 0, rows.valid[i]
+    for p in range(n_parts):
+        gate = rules.gates[j, p]
+        for side in range(0 if gate == TEST else 2):
+            child, neighbour = (second[p], p + 1) if side else (p + 1, second[p])
+            for i in range(n_words):
+                never, always = parts[NEVER, p, i], parts[ALWAYS, p, i]
+                with_neighbour = never | (always & parts[FIRES, neighbour, i])
+                parts[NEVER, child, i] = never if gate == AND else with_neighbour
+                parts[ALWAYS, child, i] = with_neighbour if gate == AND else always
 
 
 @_inner
-def _pull(rule: Words, pulls: Floats) -> float:
-    """Return the sum over the rows that a rule fires on."""
+def _joined(gate: int, a: int, b: int) -> int:
+    """Return a gate of two words; without branches, or each loop would be compiled for every gate."""
+    either = np.uint64(0) if gate == AND else ~np.uint64(0)
+    return (a & b) | ((a | b) & either)  # type: ignore[return-value]
+
+
+@_inner
+def _products(rule: Words, rows: RowArrays, words: Words, means: Floats, across: Floats) -> float:
+    """Write the products of a centred rule with the rules of the set; return the weight of the rows it fires on."""
+    weight_sum = 0.0
+    for r in range(means.size):
+        across[r] = 0.0
+    for plane in range(rows.scales.size):
+        scale, count = rows.scales[plane], np.uint64(0)
+        for i in range(rows.first_word[plane], rows.end_word[plane]):
+            count += count_bits(rule[i] & rows.planes[plane, i])
+        weight_sum += scale * count
+        for r in range(means.size):
+            count = np.uint64(0)
+            for i in range(rows.first_word[plane], rows.end_word[plane]):
+                count += count_bits(rule[i] & rows.planes[plane, i] & words[r, i])
+            across[r] += scale * count
+    for r in range(means.size):
+        across[r] -= weight_sum * means[r]
+    return weight_sum
+
+
+@_inner
+def _sum_over(rule: Words, values: Floats) -> float:
+    """Return the sum of values over the rows that a rule fires on."""
     total = 0.0
     for i in range(rule.size):
         word = rule[i]
         while word != 0:
-            total += pulls[i * WIDTH + np.int64(lowest_bit(word))]
+            total += values[i * WIDTH + np.int64(lowest_bit(word))]
             word &= word - np.uint64(1)
     return total
 
 
 @_inner
 def _times(matrix: Floats, vector: Floats, product: Floats) -> None:
-    """Write the product of a symmetric matrix and a vector: row by row, so that it takes several numbers at a time."""
+    """Write the product of a symmetric matrix and a vector, row by row, which the compiler can vectorise."""
     n = vector.size
     for a in range(n):
         product[a] = 0.0
@@ -189,58 +248,42 @@ def _times(matrix: Floats, vector: Floats, product: Floats) -> None:
 
 
 @_inner
-def _without(
-    j: int,
-    inverse: Floats,
-    right: Floats,
-    means: Floats,
-    fires: Bools,
-    centred: Floats,
-    weight: Floats,
-    rest: Floats,
-    weights: Floats,
-    residual: Floats32,
-    pulls: Floats,
-) -> None:
-    """Refit the others without rule j: write their inverse, and what they leave of the target, times the weights."""
-    n_rules, n = fires.shape
+def _refit_without(j: int, rules: RuleArrays, rows: RowArrays, work: Workspace) -> None:
+    """Refit the other rules without rule j: write their inverse, their weights and the residuals.
+
+    With A the inverse for all rules, that for the others is A - A[:, j] A[j, :] / A[j, j].
+    """
+    n_rules, n = rules.fires.shape
     for a in range(n_rules):
-        factor = inverse[a, j] / inverse[j, j]
+        factor = rules.inverse[a, j] / rules.inverse[j, j]
         for b in range(n_rules):
-            rest[a, b] = inverse[a, b] - factor * inverse[j, b]
+            work.inverse_without[a, b] = rules.inverse[a, b] - factor * rules.inverse[j, b]
     for a in range(n_rules):
-        rest[a, j] = rest[j, a] = 0.0
-    _times(rest, right, weights)
+        work.inverse_without[a, j] = work.inverse_without[j, a] = 0.0
+    _times(work.inverse_without, rules.right, work.weights)
     shift = 0.0
     for a in range(n_rules):
-        shift += weights[a] * means[a]
+        shift += work.weights[a] * rules.means[a]
+    residual = work.residual
     for i in range(n):
-        residual[i] = centred[i] + shift
+        residual[i] = rows.centred[i] + shift
     for r in range(n_rules):
-        one = np.float32(weights[r])
-        for i in range(n):  # chosen and not multiplied: a sixth of the time
-            residual[i] -= one if fires[r, i] else np.float32(0.0)
+        one = np.float32(work.weights[r])
+        for i in range(n):  # selected and not multiplied: a sixth of the time
+            residual[i] -= one if rules.fires[r, i] else np.float32(0.0)
     for i in range(n):
-        pulls[i] = weight[i] * residual[i]
+        work.weighted_residuals[i] = rows.weight[i] * residual[i]
 
 
 @_inner
-def _put_in_order(
-    p: int,
-    n_tests: int,
-    price: float,
-    best: Ints64,
-    gains: Floats,
-    counts: Ints64,
-    proposals: Ints64,
-    values: Floats,
-) -> None:
+def _put_in_order(p: int, n_tests: int, price: float, work: Workspace) -> None:
     """Put what a scan found for part p among the proposals, the most promising first."""
+    proposals, values = work.proposals, work.values
     n_judged = values.size
     for kind in range(N_KINDS):
         size = _size(kind, p, n_tests)
-        for c in range(counts[kind]):
-            value = gains[kind, c] - price * size
+        for c in range(work.counts[kind]):
+            value = work.gains[kind, c] - price * size
             rank = n_judged
             is_new = True
             while rank > 0 and values[rank - 1] <= value + _SAME_GAIN * abs(value):
@@ -256,96 +299,94 @@ def _put_in_order(
             values[rank] = value
             proposals[rank, 0], proposals[rank, 1] = kind, p
             for f in range(3):
-                proposals[rank, 2 + f] = best[kind, c, f]
+                proposals[rank, 2 + f] = work.best[kind, c, f]
 
 
 @_inner
 def _size(kind: int, p: int, n_tests: int) -> int:
-    """Return how many tests a rule would have after a change at one of its parts."""
+    """Return how many tests a rule has after a change at one of its parts."""
     if kind == OTHER:
         return n_tests if p > 0 else 1
     return n_tests + 1
 
 
+@_inner
+def _put_in_place(j: int, rules: RuleArrays, rows: RowArrays, work: Workspace) -> None:
+    """Put the chosen rule in the place of rule j: update its products and the inverse.
+
+    With B the inverse for the others, a the products of the new rule with them, v its own and u = B a, the inverse of
+    the bordered matrix is B + u u' / d for the others, -u / d across, and 1 / d for the rule itself, where
+    d = v + penalty - a' u. With u[j] = -1, all three are B + u u' / d.
+    """
+    n_rules, n = rules.fires.shape
+    across, u = work.across, work.solved
+    for i in range(work.chosen.size):
+        rules.words[j, i] = work.chosen[i]
+    weight_sum = _products(work.chosen, rows, rules.words, rules.means, across)
+    rules.means[j] = weight_sum / rows.total_weight
+    across[j] = weight_sum - weight_sum * rules.means[j]
+    rules.right[j] = 0.0
+    for i in range(n):
+        rules.fires[j, i] = work.chosen[i // WIDTH] >> np.uint64(i % WIDTH) & np.uint64(1) != 0
+        rules.right[j] += rows.weight[i] * rows.centred[i] * rules.fires[j, i]
+    for r in range(n_rules):
+        rules.gram[j, r] = rules.gram[r, j] = across[r]
+    _times(work.inverse_without, across, u)
+    given = across[j] + rows.penalty
+    for a in range(n_rules):
+        given -= u[a] * across[a]
+    u[j] = -1.0
+    for a in range(n_rules):
+        for b in range(n_rules):
+            rules.inverse[a, b] = work.inverse_without[a, b] + u[a] * u[b] / given
+
+
 @compiled(**_OPTIONS)
 def change_rules(
     order: Ints64,
-    gates: Ints8,
-    tests: Ints64,
-    sizes: Ints64,
-    words: Words,
-    fires: Bools,
-    means: Floats,
-    gram: Floats,
-    right: Floats,
-    inverse: Floats,
-    bank: Words,
-    first_test: Ints64,
-    valid: Words,
-    scales: Floats,
-    planes: Words,
-    first_word: Ints64,
-    end_word: Ints64,
-    bins: npt.NDArray[np.uint8],
-    n_bins: Ints32,
-    weight: Floats,
-    centred: Floats,
-    whole: float,
-    penalty: float,
-    least: float,
+    rules: RuleArrays,
+    rows: RowArrays,
     mode: int,
     rule_length: int,
-    room: int,
+    n_free: int,
     price: float,
-    worth_it: float,
+    min_gain: float,
     changes: Ints64,
-    worth: Floats,
-    rest: Floats,
-    weights: Floats,
-    across: Floats,
-    shared: Floats,
-    residual: Floats32,
-    pulls: Floats,
-    parts: Words,
-    second: Ints64,
-    rule: Words,
-    chosen: Words,
-    kinds: Bools,
-    counts: Ints64,
-    best: Ints64,
-    gains: Floats,
-    proposals: Ints64,
-    values: Floats,
-    sums: Floats,
-    base: Floats,
+    gained: Floats,
+    work: Workspace,
 ) -> None:
-    """Write for each rule of the order the fields of its best change and what that is worth; sweeping, make it.
+    """Write for each rule of the order the fields of its best change and what that gains; in a sweep, make it.
 
-    `inverse` is that of the penalised Gram matrix, `room` what the set leaves of the budget's conditions. What comes
-    after `worth` is room to work in.
+    `n_free` is the number of conditions that the set leaves of the budget. A gain is the fall of the penalised squared
+    error, all weights refitted, less the `price` of each condition; where parts are dropped, it is per condition.
     """
-    n_rules, n = fires.shape
-    n_words, n_judged = valid.size, values.size
+    gates, tests, sizes = rules.gates, rules.tests, rules.sizes
+    parts, rule, values, proposals = work.parts, work.rule, work.values, work.proposals
+    n_words, n_judged = rows.valid.size, values.size
     for o in range(order.size):
         j = order[o]
         n_parts = sizes[j]
         n_tests = (n_parts + 1) // 2
-        longest = rule_length if mode == LONGER else min(rule_length, room + n_tests)
-        _without(j, inverse, right, means, fires, centred, weight, rest, weights, residual, pulls)
-        _signals(j, gates, tests, n_parts, bank, first_test, valid, second, parts)
+        longest = rule_length if mode == LONGER else min(rule_length, n_free + n_tests)
+        _refit_without(j, rules, rows, work)
+        _signals(j, rules, rows, parts, work.second)
+
+        # Scans propose tests for each part.
         for t in range(n_judged):
             values[t] = -np.inf
         for p in range(n_parts if mode <= LONGER else 0):
-            kinds[WITH_AND] = kinds[WITH_OR] = n_tests < longest
-            kinds[OTHER] = mode == SWEEP and (p == 0 or gates[j, p] == TEST)
-            if kinds[WITH_AND] or kinds[OTHER]:
+            work.kinds[WITH_AND] = work.kinds[WITH_OR] = n_tests < longest
+            work.kinds[OTHER] = mode == SWEEP and (p == 0 or gates[j, p] == TEST)
+            if work.kinds[WITH_AND] or work.kinds[OTHER]:
                 scan(
-                    parts, p, kinds, bins, n_bins, weight, pulls, whole, penalty, least, sums, base, best, gains, counts
+                    *(parts, p, work.kinds, rows.bins, rows.n_bins, rows.weight, work.weighted_residuals),
+                    *(rows.total_weight, rows.penalty, rows.min_weight, work.sums, work.base),
+                    *(work.best, work.gains, work.counts),
                 )
-                _put_in_order(p, n_tests, price, best, gains, counts, proposals, values)
+                _put_in_order(p, n_tests, price, work)
 
-        # Exact judgement: the rule as it is first, then the proposals, then what is left of it without a part.
-        own, best_worth = 0.0, -np.inf
+        # Exact judgement: the rule as it is first, then the proposals, then the rule without one of its parts.
+        own, best_gain = 0.0, -np.inf
         for f in range(FIELDS):
             changes[o, f] = NO_CHANGE
         n_proposals = 0
@@ -361,9 +402,9 @@ def change_rules(
             elif removal < 0:
                 kind, p = proposals[t, 0], proposals[t, 1]
                 size = _size(kind, p, n_tests)
-                test = first_test[proposals[t, 2]] + proposals[t, 3]
+                test = rows.first_test[proposals[t, 2]] + proposals[t, 3]
                 for i in range(n_words):
-                    rule[i] = bank[test, i] ^ valid[i] if proposals[t, 4] else bank[test, i]
+                    rule[i] = rows.bank[test, i] ^ (rows.valid[i] if proposals[t, 4] else np.uint64(0))
                     if kind != OTHER:
                         rule[i] = _joined(AND if kind == WITH_AND else OR, rule[i], parts[FIRES, p, i])
             else:
@@ -371,68 +412,48 @@ def change_rules(
                 if gates[j, p] == TEST:
                     continue
                 # The neighbour takes the place of their join.
-                dropped, kept = (second[p], p + 1) if side else (p + 1, second[p])
+                dropped, kept = (work.second[p], p + 1) if side else (p + 1, work.second[p])
                 size = n_tests - (_end(j, dropped, gates) - dropped + 1) // 2
                 for i in range(n_words):
                     rule[i] = parts[FIRES, kept, i]
             if t >= 0:
                 for i in range(n_words):
-                    rule[i] = parts[NEVER, p, i] & ~rule[i] | parts[ALWAYS, p, i] & rule[i]
-            mass = _covariances(rule, scales, planes, first_word, end_word, words, means, across)
+                    rule[i] = parts[NEVER, p, i] | (parts[ALWAYS, p, i] & rule[i])
+            weight_sum = _products(rule, rows, rules.words, rules.means, work.across)
             gain = 0.0
-            if 0.5 < mass < whole - 0.5:  # noqa: PLR2004 (half a row: its products are rounding errors)
-                variance = mass * (1.0 - mass / whole)
+            if HALF_A_ROW < weight_sum < rows.total_weight - HALF_A_ROW:
+                variance = weight_sum * (1.0 - weight_sum / rows.total_weight)
                 if t < 0 or removal >= 0:
-                    square = _pull(rule, pulls) ** 2
-                else:  # the scan knows it
-                    square = (values[t] + price * size) * (variance + penalty)
-                _times(rest, across, shared)
-                given = variance + penalty
-                for a in range(n_rules):
-                    given -= across[a] * shared[a]
+                    square = _sum_over(rule, work.weighted_residuals) ** 2
+                else:  # known from the scan
+                    square = (values[t] + price * size) * (variance + rows.penalty)
+                _times(work.inverse_without, work.across, work.solved)
+                given = variance + rows.penalty
+                for a in range(work.across.size):
+                    given -= work.across[a] * work.solved[a]
                 gain = square / max(given, DEPENDENT * variance)
             if t < 0:
                 own = gain - price * n_tests
                 if mode >= SHORTER:
-                    best_worth = -gain / n_tests
+                    best_gain = -gain / n_tests
                     changes[o, 0] = GONE
                 continue
             value = (gain - own) / (n_tests - size) if mode == SHORTER else gain - price * size - own
-            if value > best_worth:
-                best_worth = value
+            if value > best_gain:
+                best_gain = value
                 for i in range(n_words):
-                    chosen[i] = rule[i]
+                    work.chosen[i] = rule[i]
                 if removal < 0:
                     for f in range(FIELDS):
                         changes[o, f] = proposals[t, f]
                 else:
                     changes[o, 0], changes[o, 1], changes[o, 2] = WITHOUT, p, side
-        worth[o] = -best_worth if mode >= SHORTER else best_worth
+        gained[o] = best_gain
         if mode != SWEEP:
             continue
-        if best_worth <= worth_it:
+        if best_gain <= min_gain:
             changes[o, 0] = NO_CHANGE
             continue
-
-        # Make it, and refit: the rule's row of the Gram matrix, and the inverse without it, bordered by that row.
         make_change(j, changes[o, 0], changes[o, 1], changes[o, 2], changes[o, 3], changes[o, 4], gates, tests, sizes)
-        room += n_tests - (sizes[j] + 1) // 2
-        for i in range(n_words):
-            words[j, i] = chosen[i]
-        mass = _covariances(chosen, scales, planes, first_word, end_word, words, means, across)
-        means[j] = mass / whole
-        across[j] = mass - mass * means[j]
-        right[j] = 0.0
-        for i in range(n):
-            fires[j, i] = chosen[i // WIDTH] >> np.uint64(i % WIDTH) & np.uint64(1) != 0
-            right[j] += weight[i] * centred[i] * fires[j, i]
-        for r in range(n_rules):
-            gram[j, r] = gram[r, j] = across[r]
-        _times(rest, across, weights)
-        given = across[j] + penalty
-        for a in range(n_rules):
-            given -= weights[a] * across[a]
-        weights[j] = -1.0
-        for a in range(n_rules):
-            for b in range(n_rules):
-                inverse[a, b] = rest[a, b] + weights[a] * weights[b] / given
+        n_free += n_tests - (sizes[j] + 1) // 2
+        _put_in_place(j, rules, rows, work)

@@ -1,24 +1,23 @@
-"""Rules while they are searched for: small trees of tests, joined by gates."""
+"""Rules while they are searched for: small trees of tests, joined by "and" and "or"."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeAlias
 
-from dln.rules._inputs import Inputs, Rows
+from dln.rules._bins import Inputs
 from dln.solve._products import Bools
 
 #: Gates as in the circuit's table; negations stand at the tests.
 AND: Final = 1
-XOR: Final = 6
 OR: Final = 7
 
 
 class Test(NamedTuple):
-    """An input above one of its cut-offs, or a bit, whose cut-off is 0; or the opposite."""
+    """An input above one of its cut-offs, or the opposite."""
 
     input: int
     cutoff: int
-    """Index of the cut-off among those of the input."""
+    """Index of the cut-off among those of the input; 0 where it is a yes-no input."""
     negated: bool
 
 
@@ -42,33 +41,10 @@ def length(expression: Expression) -> int:
     return 1 if isinstance(expression, Test) else length(expression.a) + length(expression.b)
 
 
-def negation(expression: Expression) -> Expression:
-    """Return the opposite, with the negation at the tests."""
-    if isinstance(expression, Test):
-        return expression._replace(negated=not expression.negated)
-    if expression.gate == XOR:
-        return expression._replace(a=negation(expression.a))
-    return Join(OR if expression.gate == AND else AND, negation(expression.a), negation(expression.b))
-
-
-def renumbered(expression: Expression, inputs: Rows) -> Expression:
-    """Return the expression with test k on input `inputs[k]`."""
-    if isinstance(expression, Test):
-        return expression._replace(input=int(inputs[expression.input]))
-    return Join(expression.gate, renumbered(expression.a, inputs), renumbered(expression.b, inputs))
-
-
-def joined(gate: int, a: Bools, b: Bools) -> Bools:
-    """Return what a gate makes of two signals."""
-    if gate == AND:
-        return a & b
-    return a | b if gate == OR else a ^ b
-
-
 class Signals:
-    """Where expressions fire on some rows; tests are kept, for they recur."""
+    """Evaluates expressions on some rows; tests are kept, for they recur."""
 
-    #: Tests that are kept at the most; then all are forgotten, for the search has moved on.
+    #: Tests that are kept; then all are dropped, for the search has moved on.
     MAX_KEPT: Final = 2000
 
     def __init__(self, inputs: Inputs) -> None:
@@ -76,10 +52,11 @@ class Signals:
         self._tests: dict[Test, Bools] = {}
 
     def __call__(self, expression: Expression) -> Bools:
-        """Return where an expression fires, ``(n_rows,)``; not to be written to."""
+        """Return the rows on which an expression is true, ``(n_rows,) bool``, not to be written to."""
         if isinstance(expression, Test):
             return self._test(expression)
-        return joined(expression.gate, self(expression.a), self(expression.b))
+        a, b = self(expression.a), self(expression.b)
+        return a & b if expression.gate == AND else a | b
 
     def _test(self, test: Test) -> Bools:
         fires = self._tests.get(test)

@@ -1,57 +1,80 @@
-"""A fit, from rows to a page of rules: teach, choose the target, search, validate."""
+"""The rule learner, top to bottom: teach, choose the target, search, shrink, validate, choose the size.
+
+`RuleLearner.learn` is the algorithm. The table comes in bins (`_bins`); the result is rules with weights for every size
+(`_model_sizes`), which `_assemble` turns into circuits.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline
 from dln.data._folds import fold_weights
-from dln.rules._expression import Signals, renumbered
-from dln.rules._goal import Y_ALONE, Distillation, Sample
+from dln.rules._bins import Input, synthetic_rows
+from dln.rules._candidates import grow, select, select_sizes
+from dln.rules._constants import (
+    GROWTH,
+    LARGER_SIZES,
+    MAX_ROWS,
+    MIN_ROWS,
+    N_DRAWN,
+    N_FOLDS,
+    N_GROWN_ON_RESIDUAL,
+    N_PARENTS,
+    N_SIZE_FOLDS,
+    N_TARGET_FOLDS,
+    QUICK,
+    RECOMBINED,
+    RESIDUAL_RATE,
+    SAME_LOSS,
+    SIZES,
+    SWEEPS,
+)
+from dln.rules._expression import Expression, Signals
+from dln.rules._local_search import polish, sweep, widened
+from dln.rules._model_sizes import SizedRules, member, n_members, searched, shrinking_path, smallest_good
 from dln.rules._rule_set import RuleSet
-from dln.rules._screen import screened
-from dln.rules._sizes import LARGER, SizedRules, member_rules, sized_path, smallest_good
-from dln.rules._student import Recipe, n_steps, train_student
-from dln.rules._synthetic import synthetic_rows
-from dln.rules._task import Task, member, n_members, page
-from dln.rules._teachers import n_teachers, teach
-from dln.rules._validate import Choice, choose_goal
+from dln.rules._seeds import Stream, generator
+from dln.rules._target_mix import Y_ONLY, Distillation, TargetChoice, choose_target
+from dln.rules._task import Sample, Task, most_telling_inputs
+from dln.rules._teachers import cross_fit, n_teachers
 from dln.solve._losses import Loss
 from dln.solve._products import Floats
+from dln.solve._select import Budget
 from dln.solve._weights import PENALTY, solve_weights
 
-T = TypeVar("T")
-R = TypeVar("R")
 
-#: Rows that rules are searched on, a sample by content. With 20 000 instead of 10 000 housing and bike gained 0.001 to
-#: 0.006 of R² (two splits each) and took a fifth more time.
-MAX_ROWS: Final = 15_000
-#: Fewer rows than this are neither taught nor validated on: a fold of them would tell nothing.
-MIN_ROWS: Final = 40
-N_FOLDS: Final = 5
-#: Up to so many rows, trials and validations are made on so many folds: of few rows one fold tells little.
-N_TRIALS: Final = ((1500, 4), (6000, 3), (MAX_ROWS, 2))
-N_VALIDATIONS: Final = ((1500, 3), (MAX_ROWS, 1))
-
-
-class Shown(Protocol):
-    """Where progress is shown."""
+class ShowsProgress(Protocol):
+    """Shows the progress of a fit."""
 
     def stage(self, name: str, total: int) -> Callable[[], None]:
-        """Show a bar for a stage; return what moves it on by one."""
+        """Show a bar for a stage; return the function that advances it by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """All that a fit is told besides the rows."""
+class SearchConfig:
+    """Settings of one search for rules."""
 
-    recipe: Recipe
+    budget: Budget
+    n_grown_rules: int
+    n_generations: int
+
+    def quick(self) -> SearchConfig:
+        """Return the settings of a search that takes a fraction of the time and finds slightly worse rules."""
+        return replace(self, n_generations=int(QUICK * self.n_generations))
+
+
+@dataclass(frozen=True, slots=True)
+class FitConfig:
+    """Fit settings other than the data."""
+
+    search: SearchConfig
     loss: Loss
     n_teachers: int
     n_synthetic_rows: int
@@ -61,7 +84,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What each size explains of rows not learned from, and what it predicts for them, standardised as y is."""
+    """Validated R² and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
 
     explained: dict[int, float]
     predicted: dict[int, Floats]
@@ -71,185 +94,266 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a fit has learned: points from the smallest to the largest, and which of them is the model."""
+    """The models of all sizes, ascending, and the index of the one to use."""
 
     points: tuple[SizedRules, ...]
     chosen: int
+    inputs: tuple[Input, ...]
+    """What the tests of the rules refer to."""
     validation: Validation | None
     ceiling: float | None
-    """What the teachers explain of rows that they have not seen: the best model found."""
+    """The teachers' out-of-fold R²: what models of any size can reach."""
 
 
-class Fit:
-    """One fit: what it is told, and what its stages share."""
+class RuleLearner:
+    """Learns rules within a budget of conditions; its methods are the steps of the algorithm."""
 
-    def __init__(self, setting: Setting, deadline: Deadline, progress: Shown) -> None:
-        self.setting, self.deadline, self.progress = setting, deadline, progress
+    def __init__(self, config: FitConfig, deadline: Deadline, progress: ShowsProgress) -> None:
+        self.config, self.deadline, self.progress = config, deadline, progress
 
-    def learn(self, rows: Sample, unseen: Sample | None = None) -> Learned:
-        """Return the rules for some rows, validated on rows of the user's or on folds."""
+    def learn(self, rows: Sample, validation_rows: Sample | None = None) -> Learned:
+        """Learn from some rows, and validate on folds of them, or on others where there are any."""
         with (
-            threadpool_limits(limits=1),  # matrices here are small: more threads than one only wait for each other
-            # OpenMP counts threads per thread: a worker that does not say so itself would start a team of its own.
-            ThreadPoolExecutor(max(1, self.setting.n_threads), initializer=threadpool_limits, initargs=(1,)) as pool,
+            threadpool_limits(limits=1),  # matrices are small: more threads than one only wait for each other
+            # OpenMP counts threads per thread: each worker has to be limited itself.
+            ThreadPoolExecutor(max(1, self.config.n_threads), initializer=threadpool_limits, initargs=(1,)) as pool,
         ):
-            kept = screened(rows)
-            if len(kept) < rows.inputs.n_inputs:
-                rows = rows._replace(inputs=rows.inputs.keep(kept))
-                unseen = None if unseen is None else unseen._replace(inputs=unseen.inputs.keep(kept))
-            learned = self._learn(rows, unseen, pool)
-        renumber = [
-            replace(point, expressions=tuple(renumbered(one, kept) for one in point.expressions))
-            for point in learned.points
-        ]
-        return replace(learned, points=tuple(renumber))
+            kept = most_telling_inputs(rows)
+            rows = rows._replace(inputs=rows.inputs.keep(kept))
+            sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
 
-    def _learn(self, rows: Sample, unseen: Sample | None, pool: ThreadPoolExecutor) -> Learned:
-        recipe = self.setting.recipe
-        sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
-        distillation = self._distil(sample, pool)
-        choice = self._choose(distillation, pool)
-        task = distillation.task(choice.goal)
-        n_folds = 0 if unseen is not None or not _is_enough(sample) else _count(len(sample.y), N_VALIDATIONS)
-        # The longest job first, and all of them in the pool: a thread beside it would only fight for the cores.
-        first = pool.submit(self._points, task, choice, rows)
-        after_each = self.progress.stage("more models", n_members(recipe.budget) - 1)
-        further = [
-            pool.submit(self._member, task, choice, rows, k, after_each) for k in range(1, n_members(recipe.budget))
-        ]
-        validations = [pool.submit(self._validate, distillation, choice, k) for k in range(n_folds)]
-        points = first.result()
-        members = [*points[-1:], *(point for future in further for point in future.result())]
-        points += tuple(SizedRules.mean(members[:k]) for k in range(2, len(members) + 1))
-        folds = [result for future in validations if (result := future.result()) is not None]
-        if unseen is not None:
-            folds = [({point.budget: point.predict(unseen.inputs) for point in points}, unseen)]
-        validation = self._joined(folds, {point.budget for point in points})
-        ceiling = None if distillation.lessons is None else distillation.lessons.explained
+            distillation = self.teach(sample, pool)
+            choice = self.choose_target(distillation, pool)
+
+            # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
+            n_models = n_members(self.config.search.budget)
+            n_folds = _by_rows(sample, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
+            path = pool.submit(self.find_all_sizes, distillation, choice, rows)
+            advance = self.progress.stage("more models", n_models - 1)
+            others = [pool.submit(self.find_member, distillation, choice, rows, k, advance) for k in range(1, n_models)]
+            folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
+
+            points = path.result()
+            members = [points[-1], *(point for future in others if (point := future.result()) is not None)]
+            points += [SizedRules.mean(members[:k]) for k in range(2, len(members) + 1)]
+            held_out = [result for future in folds if (result := future.result()) is not None]
+            if validation_rows is not None:
+                inputs = validation_rows.inputs.keep(kept)
+                held_out = [({point.budget: point.predict(inputs) for point in points}, validation_rows)]
+            validation = self.join_folds(held_out, {point.budget for point in points})
+
         explained = None if validation is None else validation.explained
-        return Learned(points, smallest_good(points, explained, int(rows.counts.sum())), validation, ceiling)
+        chosen = smallest_good(points, explained, int(rows.counts.sum()))
+        ceiling = None if distillation.teachers is None else distillation.teachers.explained
+        return Learned(tuple(points), chosen, rows.inputs.inputs, validation, ceiling)
 
-    def _distil(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
-        """Return the sample with what teachers make of it."""
-        setting, n = self.setting, len(sample.y)
-        parts = fold_weights(sample.weight, N_FOLDS, sample.counts)
-        nothing = sample.inputs.at(np.empty(0, dtype=np.intp))
-        # Teachers estimate a mean: for other losses they have nothing to say.
-        if setting.n_teachers == 0 or setting.loss.name != "squared_error" or not _is_enough(sample):
-            return Distillation(sample, parts, nothing, None)
-        synthetic = synthetic_rows(sample.inputs, sample.weight, setting.n_synthetic_rows, [setting.seed, 10])
-        after_each = self.progress.stage("teachers", N_FOLDS * n_teachers(n, setting.n_teachers))
-        stop = self.deadline.stage("teachers", 0.4)
+    # --- what to learn
 
-        lessons = teach(
-            sample.inputs,
-            synthetic,
-            sample.y,
-            sample.weight,
+    def teach(self, sample: Sample, pool: ThreadPoolExecutor) -> Distillation:
+        """Deal the rows into folds and cross-fit the teachers: strong models whose predictions have less noise than y.
+
+        Teachers estimate a mean, so there are none for other losses than the squared error.
+        """
+        config, parts = self.config, fold_weights(sample.weight, N_FOLDS, sample.counts)
+        nothing = Distillation(sample, parts, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
+        if config.n_teachers == 0 or config.loss.name != "squared_error" or not _is_enough(sample):
+            return nothing
+        rng = generator(config.seed, Stream.SYNTHETIC_ROWS)
+        synthetic = synthetic_rows(sample.inputs, sample.weight, config.n_synthetic_rows, rng)
+        teachers = cross_fit(
+            sample,
             parts,
-            setting.n_teachers,
-            setting.seed,
+            synthetic,
+            config.n_teachers,
+            config.seed,
             pool.map,
-            stop=stop,
-            after_each=after_each,
+            stop=self.deadline.stage("teachers", 0.4),
+            advance=self.progress.stage("teachers", N_FOLDS * n_teachers(len(sample.y), config.n_teachers)),
         )
-        return Distillation(sample, parts, nothing if lessons is None else synthetic, lessons)
+        return nothing if teachers is None else Distillation(sample, parts, synthetic, teachers)
 
-    def _choose(self, distillation: Distillation, pool: ThreadPoolExecutor) -> Choice:
-        """Return what to learn, and how much to shrink the weights."""
-        sample, recipe = distillation.sample, self.setting.recipe
+    def choose_target(self, distillation: Distillation, pool: ThreadPoolExecutor) -> TargetChoice:
+        """Choose how much of the target is the teachers', and how much to shrink the weights, on held-out folds."""
+        sample, budget = distillation.sample, searched(self.config.search.budget)
         if not _is_enough(sample):
-            return Choice(Y_ALONE, 1.0)
-        n_trials, stop = _count(len(sample.y), N_TRIALS), self.deadline.stage("the choice of the target", 0.3)
+            return TargetChoice(Y_ONLY, 1.0)
+        n_folds, stop = _by_rows(sample, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
+        return choose_target(distillation, n_folds, budget, self.config.seed, pool.map, stop=stop)
 
-        def run(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
-            return list(pool.map(work, jobs))
+    # --- the search
 
-        return choose_goal(distillation, n_trials, page(recipe.budget), self.setting.seed, run, stop=stop)
+    def find_all_sizes(self, distillation: Distillation, choice: TargetChoice, rows: Sample) -> list[SizedRules]:
+        """Return the best rules found for every size up to the budget, the smallest first."""
+        config = self.config.search
+        task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
+        advance = self.progress.stage("rules", 2 * len(GROWTH) + 1 + config.n_generations)
+        path, _ = self.search_sizes(task, config, generator(self.config.seed, Stream.SEARCH), advance)
+        return [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
 
-    def _points(self, task: Task, choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
-        """Return the best rules found for every size, weights solved for on all rows."""
-        recipe, seed = self.setting.recipe, self.setting.seed
-        after_each = self.progress.stage("rules", n_steps(recipe))
-        stop = self.deadline.stage("the search for rules", 0.85)
-        student = train_student(task, recipe, [seed, 31], stop=stop, after_each=after_each)
-        return self._weighted(sized_path(student, member(recipe.budget), [seed, 32], self.deadline), choice, rows)
+    def search_sizes(
+        self, task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
+    ) -> tuple[dict[int, RuleSet], list[Expression]]:
+        """Return sets of rules for all sizes up to that of one model, and the candidates they were selected from.
 
-    def _member(
-        self, task: Task, choice: Choice, rows: Sample, k: int, after: Callable[[], None]
-    ) -> tuple[SizedRules, ...]:
-        """Return another model of the size that several are averaged of, searched for in short; none without time."""
-        recipe, seed = _quicker(self.setting.recipe), [self.setting.seed, 33, k]
+        One page is searched, and then shrunk, and extended where the budget is larger.
+        """
+        rules, candidates = find_rules(task, config, rng, advance)
+        task.stop = self.deadline.over  # the share of the time that the search may take has ended
+        budget = member(config.budget)
+        page = searched(budget)
+        path = shrinking_path(rules, page, rng)
+        if page != budget:
+            sizes = [*(size for size in SIZES if page.conditions < size < budget.conditions), budget.conditions]
+            for size, larger in select_larger(task, [*rules.expressions, *candidates], sizes, budget).items():
+                sweep(larger, budget.resized(size), rng)
+                path[size] = larger
+        return path, [*rules.expressions, *candidates]
+
+    def find_member(
+        self, distillation: Distillation, choice: TargetChoice, rows: Sample, k: int, advance: Callable[[], None]
+    ) -> SizedRules | None:
+        """Return another model to be averaged with the first, found by a quick search; None without time."""
         stop = self.deadline.stage("more models", 0.85)
         if stop():
-            return ()
-        rules = member_rules(task, recipe, seed, stop=stop)
-        after()
-        return () if stop() else self._weighted({member(recipe.budget).conditions: rules}, choice, rows)
+            return None
+        budget = member(self.config.search.budget)
+        rules = self.search_member(distillation.task(choice.mix, stop), Stream.MEMBER, k)
+        advance()
+        return None if stop() else self.with_weights(budget.conditions, rules, choice, rows)
 
-    def _weighted(self, path: dict[int, RuleSet], choice: Choice, rows: Sample) -> tuple[SizedRules, ...]:
-        """Return the rules of each size with weights solved for on all rows, the smallest first."""
-        whole = rows if len(rows.y) > MAX_ROWS else None
-        points = []
-        for size, rules in sorted(path.items()):
-            if whole is None:
-                points.append(self._point(size, rules, choice))
-            else:
-                signals = Signals(whole.inputs)
-                fires = np.array([signals(one) for one in rules.expressions], dtype=np.bool_).reshape(-1, len(whole.y))
-                loss = self.setting.loss
-                solved = solve_weights(fires, whole.y, whole.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
-                points.append(SizedRules(size, tuple(rules.expressions), *solved))
-        return tuple(points)
+    def search_member(self, task: Task, stream: Stream, *keys: int) -> RuleSet:
+        """Return rules of a member's size, found by a quick search of their own."""
+        config, rng = self.config.search.quick(), generator(self.config.seed, stream, *keys)
+        budget = member(config.budget)
+        rules, candidates = find_rules(task, config, rng)
+        larger = select_larger(task, [*rules.expressions, *candidates], [budget.conditions], budget)[budget.conditions]
+        sweep(larger, budget, rng)
+        return larger
 
-    def _point(self, size: int, rules: RuleSet, choice: Choice) -> SizedRules:
-        loss, task = self.setting.loss, rules.task
-        if loss.name == "squared_error":
+    def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
+        """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
+        loss, task, expressions = self.config.loss, rules.task, tuple(rules.expressions)
+        if rows is not None and len(rows.y) > MAX_ROWS:
+            signals = Signals(rows.inputs)
+            fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
+            solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
+        elif loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
             penalty = PENALTY * choice.penalty
             solved = solve_weights(
                 rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile
             )
-        return SizedRules(size, tuple(rules.expressions), *solved)
+        return SizedRules(size, expressions, *solved)
 
-    def _validate(
-        self, distillation: Distillation, choice: Choice, fold: int
+    # --- validation
+
+    def validate(
+        self, distillation: Distillation, choice: TargetChoice, fold: int
     ) -> tuple[dict[int, Floats], Sample] | None:
-        """Learn without a fold, all stages in short, and return what each size predicts for it; None without time."""
-        recipe, seed, deadline = _quicker(self.setting.recipe), [self.setting.seed, 40, fold], self.deadline
-        aside, task = distillation.aside(fold), distillation.trial_task(choice.goal, fold)
-        stop = deadline.stage("validation", 0.85)
+        """Learn without what a fold holds out, by a quick search; return what each size predicts for it."""
+        stop = self.deadline.stage("validation", 0.85)
         if stop():
             return None
-        budget = recipe.budget
-        student = train_student(task, recipe, seed, stop=stop)
-        path = sized_path(student, member(budget), seed, deadline)
+        config, held_out = self.config.search.quick(), distillation.held_out(fold)
+        task = distillation.training_task(choice.mix, fold, stop)
+        path, candidates = self.search_sizes(task, config, generator(self.config.seed, Stream.VALIDATION, fold))
         if stop():
             return None
-        path |= student.larger([size for size in LARGER if size > max(path)], budget)
-        points = [self._point(size, rules, choice) for size, rules in path.items()]
-        predicted = {point.budget: point.predict(aside.inputs) for point in points}
-        size = member(budget).conditions
-        for k in range(1, n_members(budget)):
-            rules = member_rules(task, recipe, [*seed, k], stop=stop)
+        path |= select_larger(task, candidates, [size for size in LARGER_SIZES if size > max(path)], config.budget)
+        predicted = {
+            size: self.with_weights(size, rules, choice).predict(held_out.inputs) for size, rules in path.items()
+        }
+        size = member(config.budget).conditions
+        for k in range(1, n_members(config.budget)):
+            rules = self.search_member(task, Stream.VALIDATION, fold, k)
             if stop():
                 break
-            other = self._point(size, rules, choice).predict(aside.inputs)
+            other = self.with_weights(size, rules, choice).predict(held_out.inputs)
             predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
-        return predicted, aside
+        return predicted, held_out
 
-    def _joined(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
-        """Put the folds together. Where a fold has no rules of a size, those of the next larger one are its best."""
+    def join_folds(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
+        """Put the folds together. Where a fold has no rules of a size, it has those of the next larger one."""
         if not folds:
             return None
         sizes = sizes.union(*(predicted for predicted, _ in folds))
-        y, weight = (np.concatenate([getattr(aside, name) for _, aside in folds]) for name in ("y", "weight"))
+        y, weight = (np.concatenate([getattr(held_out, name) for _, held_out in folds]) for name in ("y", "weight"))
         predictions = {
             size: np.concatenate([_at_least(size, predicted) for predicted, _ in folds]) for size in sorted(sizes)
         }
-        explained = {size: self.setting.loss.explained(y, one, weight) for size, one in predictions.items()}
+        explained = {size: self.config.loss.explained(y, one, weight) for size, one in predictions.items()}
         return Validation(explained, predictions, y, weight)
+
+
+def find_rules(
+    task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
+) -> tuple[RuleSet, list[Expression]]:
+    """Return the best page of rules found, and all candidates that were grown for it.
+
+    A polished set is a local optimum, and different starts end in different ones. The first generations recombine two
+    sets: they select anew from the rules of both, some of the other candidates, and rules grown on what one of them
+    leaves of the target. The others widen the best set. A child that is new takes the place of the worst set if it is
+    better.
+    """
+    budget = searched(config.budget)
+    pools = []
+    for rate, longest in GROWTH:
+        n_rules = config.n_grown_rules // len(GROWTH)
+        pools.append(grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate))
+        advance()
+    candidates = list(dict.fromkeys(expression for pool in pools for expression in pool))
+
+    sets: list[RuleSet] = []
+    for pool in (*pools, candidates):
+        if sets and task.stop():
+            break
+        sets.append(polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS))
+        advance()
+
+    for generation in range(config.n_generations):
+        if task.stop():
+            break
+        losses = [rules.loss() for rules in sets]
+        if generation < RECOMBINED * config.n_generations:
+            child = _recombined(task, sets, candidates, budget, rng)
+        else:
+            child = widened(sets[int(np.argmin(losses))], budget, rng)
+        worst, loss = int(np.argmax(losses)), child.loss()
+        is_new = all(abs(loss - other) > SAME_LOSS * task.variation for other in losses)
+        if is_new and loss < losses[worst]:
+            sets[worst] = child
+        advance()
+    return min(sets, key=lambda rules: rules.loss()), candidates
+
+
+def _recombined(
+    task: Task,
+    sets: Sequence[RuleSet],
+    candidates: Sequence[Expression],
+    budget: Budget,
+    rng: np.random.Generator,
+) -> RuleSet:
+    """Return a set selected anew from the rules of two others and from further candidates."""
+    parents = [sets[i] for i in rng.choice(len(sets), min(N_PARENTS, len(sets)), replace=False).tolist()]
+    drawn = rng.choice(len(candidates), min(N_DRAWN, len(candidates)), replace=False).tolist()
+    residual = parents[0].residual()
+    pool = [
+        *(expression for rules in parents for expression in rules.expressions),
+        *(candidates[i] for i in drawn),
+        *grow(task, N_GROWN_ON_RESIDUAL, budget.rule_length, rng, rate=RESIDUAL_RATE, target=residual),
+    ]
+    return polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS)
+
+
+def select_larger(
+    task: Task, candidates: Sequence[Expression], sizes: Sequence[int], budget: Budget
+) -> dict[int, RuleSet]:
+    """Return sets for larger sizes, quickly selected from candidates."""
+    if not sizes:
+        return {}
+    chosen = select_sizes(task, candidates, [budget.resized(size) for size in sizes])
+    return {size: RuleSet(task, expressions) for size, expressions in zip(sizes, chosen, strict=True)}
 
 
 def _is_enough(sample: Sample) -> bool:
@@ -257,13 +361,9 @@ def _is_enough(sample: Sample) -> bool:
     return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
 
 
-def _count(n_rows: int, table: tuple[tuple[int, int], ...]) -> int:
-    return next(count for most, count in table if n_rows <= most)
-
-
-def _quicker(recipe: Recipe) -> Recipe:
-    """Return the recipe of a validation: a quarter of the generations, so slightly worse rules than the model's."""
-    return replace(recipe, n_generations=recipe.n_generations // 4)
+def _by_rows(sample: Sample, table: Sequence[tuple[int, int]]) -> int:
+    """Return the entry of a table for the number of rows."""
+    return next(value for most, value in table if len(sample.y) <= most)
 
 
 def _at_least(size: int, predicted: dict[int, Floats]) -> Floats:

@@ -1,18 +1,20 @@
-"""A set of rules with the products that tell, exactly, what any change of one rule would bring."""
+"""A set of rules with the products that give, exactly, what any change of one rule gains."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from dln.rules._bits import pack
+from dln.rules._constants import DEPENDENT
 from dln.rules._expression import Expression, length
 from dln.rules._task import Task
 from dln.solve._products import Bools, Floats
 
-#: A rule whose variance given the others is below this share of its own is taken as a sum of them.
-DEPENDENT = 1e-4
+#: Weights have mean one: a rule that fires on less than half a row is constant up to rounding.
+HALF_A_ROW: Final = 0.5
 
 
 class RuleSet:
@@ -32,29 +34,30 @@ class RuleSet:
         self.gram: Floats = self._covariances(self.fires)
         self.right: Floats = self.fires @ (task.weight * task.centred)
         self._inverse: Floats | None = None
-        self.marginal = 0.0
-        """What the last condition brought when the set was last extended."""
+        self.marginal_gain = 0.0
+        """What the last condition gained when the set was last extended."""
 
     def __len__(self) -> int:
         return len(self.expressions)
 
     @property
     def n_conditions(self) -> int:
+        """The conditions of all rules."""
         return sum(self.lengths)
 
     @property
     def inverse(self) -> Floats:
-        """Of the penalised Gram matrix; whoever changes the products changes it, too, or forgets it."""
+        """The inverse of the penalised Gram matrix: who changes the products changes it too, or forgets it."""
         if self._inverse is None:
             self._inverse = np.ascontiguousarray(np.linalg.inv(self._penalised()))
         return self._inverse
 
     def forget_inverse(self) -> None:
-        """Let it be made anew: one that was brought up to date often is not exact any more."""
+        """Let the inverse be computed anew: rounding errors add up when it is updated."""
         self._inverse = None
 
     def copy(self) -> RuleSet:
-        """Return a set that changes on its own."""
+        """Return a copy."""
         other = object.__new__(RuleSet)
         other.__dict__.update(self.__dict__)
         other.expressions, other.lengths = list(self.expressions), list(self.lengths)
@@ -75,21 +78,27 @@ class RuleSet:
         return self.task.variation - float(self.right @ self.weights()[1])
 
     def residual(self) -> Floats:
-        """Return what the refitted rules leave of the target, ``(n,)``."""
+        """Return the target less the prediction of the refitted rules, ``(n,)``."""
         intercept, weights = self.weights()
         return self.task.target - intercept - weights @ self.fires
 
     def gains(self, rules: Bools) -> Floats:
-        """Return by how much each of some rules ``(n_rules, n)`` would lower the loss, if it joined the set."""
+        """Return by how much each of some rules ``(n_rules, n)`` would lower the loss if it joined the set.
+
+        With the residual r of the refitted set, a new rule x lowers the penalised squared error by (x·r)² / v. Here v
+        is its variance given the set, plus the penalty: x·x + penalty - a'(G + penalty I)⁻¹a, where a are its products
+        with the rules of the set and G those of the set.
+        """
         task = self.task
-        mass = rules @ task.weight
-        own = mass * (1.0 - mass / task.total_weight)
-        explained = rules @ (task.weight * self.residual())
+        weight_sum = rules @ task.weight
+        variance = weight_sum * (1.0 - weight_sum / task.total_weight)
+        products = rules @ (task.weight * self.residual())
         across = self._covariances(rules)
-        given = own + task.penalty - ((across @ self.inverse) * across).sum(axis=1)
-        gains: Floats = explained**2 / np.maximum(given, DEPENDENT * own + np.finfo(np.float64).tiny)
-        # A rule that always fires, or never, tells nothing; its products are rounding errors.
-        return np.where((mass > 0.5) & (mass < task.total_weight - 0.5), gains, 0.0)  # noqa: PLR2004 (half a row)
+        given = variance + task.penalty - ((across @ self.inverse) * across).sum(axis=1)
+        gains: Floats = products**2 / np.maximum(given, DEPENDENT * variance + np.finfo(np.float64).tiny)
+        # The products of a rule that always or never fires are rounding errors.
+        varies = (weight_sum > HALF_A_ROW) & (weight_sum < task.total_weight - HALF_A_ROW)
+        return np.where(varies, gains, 0.0)
 
     def replace(self, j: int, expression: Expression) -> None:
         """Put another rule in the place of one."""
@@ -113,7 +122,7 @@ class RuleSet:
         self.replace(len(self) - 1, expression)
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Take all other rules away."""
+        """Drop all other rules."""
         self.forget_inverse()
         self.expressions = [self.expressions[j] for j in kept]
         self.lengths = [self.lengths[j] for j in kept]

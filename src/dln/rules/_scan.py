@@ -1,8 +1,9 @@
-"""The compiled loop that the search rests on: every test that could stand at one part of a rule, judged at once.
+"""The compiled scan that the search rests on: every test that could stand at one part of a rule, judged at once.
 
-A test joins the part by "and" or by "or", or takes its place. By "and" it can only change rows on which the part fires
-and matters, by "or" only those on which it matters and does not fire. Sums over these rows in each bin tell, for every
-cut-off of every input and both senses, how much of the residual the rule would explain.
+A test joins the part by "and" or by "or", or takes its place. Rules are monotone in their parts: a row on which a part
+matters fires exactly if the part does. So by "and" a test can only change rows on which the part fires and matters, by
+"or" only those on which it matters and does not fire. Sums over these rows in each bin give, for every cut-off of every
+input and both senses, the sum of weights and of weighted residuals of the new rule, and so its gain.
 """
 
 from __future__ import annotations
@@ -13,26 +14,25 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
+from dln.rules._bins import Inputs, Rows
 from dln.rules._bits import WIDTH, Ints, Words, lowest_bit, pack
+from dln.rules._constants import MIN_RULE_ROWS
 from dln.rules._expression import Test
-from dln.rules._inputs import Inputs, Rows
 from dln.solve._products import Bools, Floats
 
-#: A rule must fire, and must not fire, on the weight of so many rows of the table: fewer tell nothing of others.
-MIN_ROWS: Final = 5.0
 #: Inputs whose sums are made together: those of more would not stay in the nearest cache.
 SIDE_BY_SIDE: Final = 32
-#: How a test comes in, and all ways together.
+#: How a test comes in, and how many ways there are.
 WITH_AND: Final = 0
 WITH_OR: Final = 1
 OTHER: Final = 2
 N_KINDS: Final = 3
-#: What is known of a part: where it fires, and where the rule would if it never or always did.
+#: Where a part fires, and where the rule would if the part never or always did.
 FIRES: Final = 0
 NEVER: Final = 1
 ALWAYS: Final = 2
 
-#: Tests with what the rule would gain, the best first.
+#: Tests with the gain of the rule, the best first.
 ScoredTests: TypeAlias = list[tuple[float, Test]]
 
 
@@ -44,26 +44,37 @@ def scan(
     bins: npt.NDArray[np.uint8],
     n_bins: npt.NDArray[np.int32],
     weight: Floats,
-    pulls: Floats,
-    whole: float,
+    weighted_residuals: Floats,
+    total_weight: float,
     penalty: float,
-    least: float,
+    min_weight: float,
     sums: Floats,
     base: Floats,
     best: Ints,
     gains: Floats,
     counts: Ints,
 ) -> None:
-    """Write the best tests for part p of a rule, best first, for each kind that is asked for, and how many they are.
+    """Write the best tests for part p of a rule, best first, for each of the wanted kinds, and how many they are.
 
-    `parts` is ``(3, n_parts, n_words)``, `best` ``(3, n, 3)``: input, cut-off, negated. `pulls` are residuals
-    times weights. `sums` and `base` are room to work in, which `scan_room` makes: numba takes 0.2 s for each kind of
-    array that a kernel makes itself.
+    Parameters
+    ----------
+    parts : ndarray of shape (3, n_parts, n_words)
+        See `FIRES`, `NEVER` and `ALWAYS`.
+    p : int
+        The part.
+    kinds : ndarray of shape (3,)
+        The wanted kinds of changes.
+    bins, n_bins : ndarray of shape (n_rows, n_inputs) and (n_inputs,)
+        Rows first: sums for many inputs are made together.
+    weight, weighted_residuals : ndarray of shape (n_rows,)
+        Weights, and residuals times weights.
+    total_weight, penalty, min_weight : float
+        Sum of the weights, ridge penalty, and least weight on which a rule fires, and on which it does not.
+    sums, base : ndarray
+        Workspace of `scan_workspace`: Numba takes longer to compile kernels that make arrays, or copy them at once.
+    best, gains, counts : ndarray of shape (3, n, 3), (3, n) and (3,)
+        The result: input, cut-off and negation of each test, the rule's gain, and the number of tests.
 
-    `bins` is ``(n_rows, n_inputs)``: sums for many inputs side by side take three fifths of the time of one by one.
-
-    Rows are copied, filled and added up number by number: for ``a[i] = b[i]`` numba compiles what says which shapes do
-    not fit, strings and all, and takes 3 s for that alone.
     """
     n_words, width = parts.shape[2], sums.shape[2]
     for side in range(2):
@@ -71,12 +82,12 @@ def scan(
     for i in range(n_words):
         fires, never, always = parts[FIRES, p, i], parts[NEVER, p, i], parts[ALWAYS, p, i]
         for side in range(2):
-            word = (never & ~fires | always & fires) if side else never
+            word = never | (always & fires) if side else never
             while word != 0:
                 row = i * WIDTH + np.int64(lowest_bit(word))
                 word &= word - np.uint64(1)
                 base[side, 0] += weight[row]
-                base[side, 1] += pulls[row]
+                base[side, 1] += weighted_residuals[row]
     for kind in range(N_KINDS):
         counts[kind] = 0
         for c in range(gains.shape[1]):
@@ -88,19 +99,16 @@ def scan(
                 for b in range(width):
                     sums[side, q, b] = 0.0
             for i in range(n_words):
-                fires, always = parts[FIRES, p, i], parts[ALWAYS, p, i]
-                word = (parts[NEVER, p, i] ^ always) & (fires if side else ~fires)
+                fires = parts[FIRES, p, i]
+                word = parts[ALWAYS, p, i] & ~parts[NEVER, p, i] & (fires if side else ~fires)
                 while word != 0:
-                    bit = lowest_bit(word)
+                    row = i * WIDTH + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    row = i * WIDTH + np.int64(bit)
-                    mass, pull = weight[row], pulls[row]
-                    if not always >> bit & np.uint64(1):
-                        mass, pull = -mass, -pull
+                    row_weight, weighted_residual = weight[row], weighted_residuals[row]
                     for q in range(some):
                         index = 2 * bins[row, first + q]
-                        sums[side, q, index] += mass
-                        sums[side, q, index + 1] += pull
+                        sums[side, q, index] += row_weight
+                        sums[side, q, index + 1] += weighted_residual
         for kind in range(N_KINDS):
             if not kinds[kind]:
                 continue
@@ -111,7 +119,7 @@ def scan(
             for q in range(some):
                 _best_tests(
                     *(first + q, kind, q, n_bins[first + q], sums, base),
-                    *(whole, penalty, least, best, gains, counts),
+                    *(total_weight, penalty, min_weight, best, gains, counts),
                 )
 
 
@@ -123,34 +131,38 @@ def _best_tests(
     n_bins: int,
     sums: Floats,
     base: Floats,
-    whole: float,
+    total_weight: float,
     penalty: float,
-    least: float,
+    min_weight: float,
     best: Ints,
     gains: Floats,
     counts: Ints,
 ) -> None:
-    """Put the best test of an input, in either sense, among the best of its kind so far."""
+    """Put the best test of an input, in either sense, among the best of its kind so far.
+
+    A rule x with weight sum w and weighted residual sum s lowers the penalised squared error by
+    s² / (w (1 - w / W) + penalty), where W is the weight of all rows: its variance times W is w (1 - w / W).
+    """
     side, by_or = (0, 1) if kind == WITH_OR else (1, 0)
-    base_mass, base_pull = base[by_or, 0], base[by_or, 1]
-    all_mass = all_pull = 0.0
+    all_weight = all_residual = 0.0
     for b in range(n_bins):
-        all_mass += sums[side, q, 2 * b]
-        all_pull += sums[side, q, 2 * b + 1]
+        all_weight += sums[side, q, 2 * b]
+        all_residual += sums[side, q, 2 * b + 1]
     most, count = gains.shape[1], counts[kind]
     for negated in range(2):
         # Gains are compared as fractions: a division for each cut-off would be most of the time.
         best_square, best_variance, best_cutoff = 0.0, 1.0, -1
-        mass, pull = base_mass, base_pull
+        weight_sum, residual_sum = base[by_or, 0], base[by_or, 1]
         if not negated:
-            mass, pull = mass + all_mass, pull + all_pull
+            weight_sum, residual_sum = weight_sum + all_weight, residual_sum + all_residual
         sign = 1.0 if negated else -1.0
         for b in range(n_bins - 1):
-            mass += sign * sums[side, q, 2 * b]
-            pull += sign * sums[side, q, 2 * b + 1]
-            square = whole * pull * pull
-            variance = mass * (whole - mass) + whole * penalty
-            if least <= mass <= whole - least and square * best_variance > best_square * variance:
+            weight_sum += sign * sums[side, q, 2 * b]
+            residual_sum += sign * sums[side, q, 2 * b + 1]
+            square = total_weight * residual_sum * residual_sum
+            variance = weight_sum * (total_weight - weight_sum) + total_weight * penalty
+            is_wide = min_weight <= weight_sum <= total_weight - min_weight
+            if is_wide and square * best_variance > best_square * variance:
                 best_square, best_variance, best_cutoff = square, variance, b
         best_gain = best_square / best_variance
         if best_cutoff < 0 or (count == most and best_gain <= gains[kind, count - 1]):
@@ -167,10 +179,10 @@ def _best_tests(
     counts[kind] = count
 
 
-def scan_room(n_bins: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
-    """Return room for sums over the rows in each bin, of weights and pulls by turns, and over those outside all bins.
+def scan_workspace(n_bins: npt.NDArray[np.int32]) -> tuple[Floats, Floats]:
+    """Return arrays for sums of weights and residuals over the rows in each bin, and over rows that always fire.
 
-    The latter are rows on which the rule fires whatever the test: if that joins by "and" or stands alone, and by "or".
+    The latter are summed for a test that comes by "and" or alone, and for one that comes by "or".
     """
     return np.empty((2, min(SIDE_BY_SIDE, len(n_bins)), 2 * int(n_bins.max(initial=1)))), np.empty((2, 2))
 
@@ -179,33 +191,33 @@ class Scanner:
     """Finds the best tests for a part of a rule, on given rows, among all inputs or some of them."""
 
     def __init__(
-        self, inputs: Inputs, weight: Floats, penalty: float, kept: Rows | None = None, row_weight: float = 1.0
+        self, inputs: Inputs, weight: Floats, penalty: float, row_weight: float, kept: Rows | None = None
     ) -> None:
         self._inputs, self._weight, self._penalty, self._row_weight = inputs, weight, penalty, row_weight
         self._kept = np.arange(inputs.n_inputs) if kept is None else kept
-        self._whole = float(weight.sum())
-        self.least = min(MIN_ROWS * row_weight, self._whole / 4)
+        self._total_weight = float(weight.sum())
+        self.min_weight = min(MIN_RULE_ROWS * row_weight, self._total_weight / 4)
         """The weight of the rows that a rule must fire on, and must not fire on."""
         self.bins = np.ascontiguousarray(inputs.bins[self._kept].T)
         """(n_rows, n_inputs)"""
         self._n_bins = inputs.n_bins[self._kept]
 
     def among(self, inputs: Rows) -> Scanner:
-        """Return one that looks at some of the inputs only."""
-        return Scanner(self._inputs, self._weight, self._penalty, inputs, self._row_weight)
+        """Return one that scans some of the inputs only."""
+        return Scanner(self._inputs, self._weight, self._penalty, self._row_weight, inputs)
 
     def alone(self, where: Bools, residual: Floats, most: int) -> ScoredTests:
-        """Return at most so many tests, and what rules of each alone would gain on some of the rows."""
+        """Return at most so many tests, with the gains of rules of each alone on some of the rows."""
         nowhere = np.zeros_like(where)
         return self(nowhere, nowhere, where, residual, most, only=OTHER)[OTHER]
 
     def __call__(
         self, fires: Bools, never: Bools, always: Bools, residual: Floats, most: int, only: int | None = None
     ) -> list[ScoredTests]:
-        """Return for each kind at most so many tests and what the rule would gain with each, the best first.
+        """Return for each kind at most so many tests and the rule's gain with each, the best first.
 
-        The part fires somewhere; the rule would fire elsewhere if it never or always did. The gain is that of the rule
-        for itself, not given the others: a screen, to be followed by an exact judgement.
+        The part fires on `fires`; the rule would fire on `never` if it never did and on `always` if it always did. The
+        gain is that of the rule alone, not given others: a screen, before exact judgement.
         """
         best, gains = np.empty((N_KINDS, most, 3), np.int64), np.empty((N_KINDS, most))
         counts = np.zeros(N_KINDS, np.int64)
@@ -213,17 +225,10 @@ class Scanner:
             pack(np.array([fires, never, always])).reshape(3, 1, -1),
             0,
             np.array([only in (None, kind) for kind in range(N_KINDS)]),
-            self.bins,
-            self._n_bins,
-            self._weight,
-            self._weight * residual,
-            self._whole,
-            self._penalty,
-            self.least,
-            *scan_room(self._n_bins),
-            best,
-            gains,
-            counts,
+            *(self.bins, self._n_bins, self._weight, self._weight * residual),
+            *(self._total_weight, self._penalty, self.min_weight),
+            *scan_workspace(self._n_bins),
+            *(best, gains, counts),
         )
         return [
             [

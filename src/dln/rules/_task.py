@@ -1,70 +1,73 @@
-"""What a search works on: rows, the target it is to explain, and the limits it must keep."""
+"""Rows to learn from, and a target on them that rules are searched for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Final
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dln.rules._bins import Inputs
 from dln.rules._bits import Words, pack, planes_of
+from dln.rules._constants import MAX_INPUTS, MAX_SCREENING_ROWS
 from dln.rules._expression import Signals
-from dln.rules._inputs import Inputs
 from dln.rules._scan import Scanner
 from dln.solve._products import Floats
-from dln.solve._select import Budget
 from dln.solve._weights import PENALTY, TYPICAL_VARIANCE
 
-#: Models of more conditions are selected and swept once beyond a page of so many.
-LARGE: Final = 250
-PAGE: Final = 100
-#: Models of twice as many conditions or more are averages of several of so many, each found for itself. Four in place
-#: of one brought 0.017 of R² on wine, 0.014 on housing, 0.010 on parkinsons, 0.009 on electrical, 0 to 0.006 elsewhere
-#: (one split). Weights refitted for the rules of all were better on airfoil and bike (0.001 to 0.004), and worse on
-#: insurance and wine by 0.01; eight of 100 conditions were behind on large tables.
-MEMBER: Final = 800
+
+class Sample(NamedTuple):
+    """Distinct rows: inputs, standardised target and weights ``(n,)``."""
+
+    inputs: Inputs
+    y: Floats
+    weight: Floats
+    counts: npt.NDArray[np.int64]
+    """(n,): the rows of the table that each row counts as when folds are dealt."""
+    row_weight: float
+    """The weight of one row of the table."""
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Sample:
+        """Return some of the rows."""
+        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], self.counts[rows], self.row_weight)
+
+    def weighted(self, weight: Floats) -> Sample:
+        """Return the rows of positive weight, with these weights."""
+        return self.at(np.flatnonzero(weight))._replace(weight=weight[weight > 0])
 
 
-def page(budget: Budget) -> Budget:
-    """Return the part of a budget that is searched with care: a larger set is slow to polish, and nobody reads it."""
-    return budget if budget.conditions <= LARGE else budget.resized(PAGE)
-
-
-def n_members(budget: Budget) -> int:
-    """Return how many models share a budget, to be averaged: one where rules are limited, for each would have few."""
-    return 1 if budget.rules < budget.conditions else max(1, budget.conditions // MEMBER)
-
-
-def member(budget: Budget) -> Budget:
-    """Return the part of the budget that each of them has."""
-    return budget.resized(budget.conditions // n_members(budget))
+def never() -> bool:
+    """Return False: there is no time limit."""
+    return False
 
 
 class Task:
-    """Rows and a target ``(n,)``, ready to be searched on: weights of mean one, the target centred.
+    """Rows and a target ``(n,)`` to search rules for: weights of mean one, the target centred.
 
-    `row_weight` is the weight of one row of the table, by which the rows that a rule must fire on are counted: the mean
-    weight unless given. It differs from that where rows stand for several, or where there are synthetic ones.
+    `row_weight` is the weight of one row of the table, in which `MIN_RULE_ROWS` is counted: less than the mean where
+    rows stand for several, more where synthetic rows join them. A search ends early once `stop` returns True.
     """
 
-    def __init__(self, inputs: Inputs, target: Floats, weight: Floats, row_weight: float | None = None) -> None:
-        self.inputs = inputs
-        self.row_weight = 1.0 if row_weight is None else row_weight / float(weight.mean())
+    def __init__(
+        self, inputs: Inputs, target: Floats, weight: Floats, row_weight: float, stop: Callable[[], bool] = never
+    ) -> None:
+        self.inputs, self.target, self.stop = inputs, target, stop
+        self.row_weight = row_weight / float(weight.mean())
         self.planes, self.weight = planes_of(weight / weight.mean())
         self.total_weight = float(self.weight.sum())
-        self.root_weight = np.sqrt(self.weight).astype(np.float32)
         self.mean = float(self.weight @ target) / self.total_weight
-        self.target = target
         self.centred = target - self.mean
         self.variation = float(self.weight @ self.centred**2)
         """The squared error of the mean."""
         self.penalty = PENALTY * TYPICAL_VARIANCE * self.total_weight
         self.signals = Signals(inputs)
-        self.scanner = Scanner(inputs, self.weight, self.penalty, row_weight=self.row_weight)
+        self.scanner = Scanner(inputs, self.weight, self.penalty, self.row_weight)
 
     @property
     def n_rows(self) -> int:
+        """The number of rows."""
         return len(self.target)
 
     @cached_property
@@ -75,13 +78,13 @@ class Task:
 
     @cached_property
     def first_test(self) -> npt.NDArray[np.int64]:
-        """Where the tests of each input begin in the bank."""
+        """(n_inputs,): where the tests of each input begin in the bank."""
         sizes = self.inputs.n_bins.astype(np.int64) - 1
         return np.cumsum(sizes) - sizes
 
     @cached_property
     def bank(self) -> Words:
-        """(n_tests, n_words): where each input is above each of its cut-offs."""
+        """(n_tests, n_words): the rows on which each input is above each of its cut-offs."""
         inputs = self.inputs
         of_inputs = [
             pack(bins > np.arange(n_bins - 1, dtype=np.uint8)[:, np.newaxis])
@@ -95,3 +98,15 @@ class Task:
             return self
         rows = np.arange(n) * self.n_rows // n
         return Task(self.inputs.at(rows), self.target[rows], self.weight[rows], self.row_weight)
+
+
+def most_telling_inputs(sample: Sample) -> npt.NDArray[np.intp]:
+    """Return the inputs to search, ascending: all, or of a wide table those whose best test explains most of y."""
+    n_inputs = sample.inputs.n_inputs
+    if n_inputs <= MAX_INPUTS:
+        return np.arange(n_inputs)
+    some = sample.at(np.arange(min(MAX_SCREENING_ROWS, len(sample.y))))
+    task = Task(some.inputs, some.y, some.weight, some.row_weight)
+    tests = task.scanner.alone(np.ones(task.n_rows, dtype=np.bool_), task.centred, 2 * n_inputs)
+    ranked = list(dict.fromkeys(test.input for _, test in tests))  # both senses of a test are there: the first counts
+    return np.sort(np.array(ranked[:MAX_INPUTS], dtype=np.intp))

@@ -1,8 +1,7 @@
 """Teachers: strong models from scikit-learn whose blend is a steadier target than y.
 
-A hundred conditions are too few to find out by themselves what in a target is noise. Extra trees, boosted trees and two
-support vector machines are cross-fitted, fold by fold, and blended by non-negative least squares on the rows that they
-have not seen.
+A hundred conditions are too few to tell noise from signal. Extra trees, boosted trees and two support vector machines
+are cross-fitted, fold by fold, and blended by non-negative least squares on their out-of-fold predictions.
 """
 
 from __future__ import annotations
@@ -10,30 +9,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import nnls
 
-from dln.rules._inputs import Inputs, even_cutoffs
+from dln.rules._bins import Inputs
+from dln.rules._constants import (
+    KERNEL_BLOCK,
+    MANY_INPUTS,
+    MANY_ROWS,
+    MAX_KERNEL_ROWS,
+    MAX_ROWS_FOR_KERNELS,
+)
+from dln.rules._seeds import Stream, generator
+from dln.rules._task import Sample
 from dln.solve._products import Floats
 
-#: Rows that a teacher learns from at the most: more would take longer than the rest of the fit.
-MAX_ROWS: Final = 15_000
-#: Support vector machines take time that grows with the square of the rows: they get at most so many.
-MAX_KERNEL_ROWS: Final = 1500
-#: From so many rows on trees may be larger, and kernel machines are left out: boosting is ahead of them there.
-MANY_ROWS: Final = 2000
-MAX_ROWS_FOR_KERNELS: Final = 6000
-
-#: Rows whose distances from all support vectors are in memory at a time.
-KERNEL_BLOCK: Final = 1000
-#: Bins of a column that boosted trees split at the most, as many as scikit-learn allows.
-MAX_BINS: Final = 255
-
-#: A teacher's job is a fold and a kind of teacher; None comes back where there is no time.
+#: A teacher's job is a fold and a kind of teacher; its result is None if time is over.
+Job: TypeAlias = tuple[int, int]
 Predictions: TypeAlias = tuple[Floats, Floats] | None
-Run: TypeAlias = Callable[[Callable[[tuple[int, int]], Predictions], Sequence[tuple[int, int]]], Iterable[Predictions]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,81 +68,89 @@ class CrossFitPredictions:
         return np.asarray(self.synthetic_by_fold.mean(axis=0))
 
 
-def teach(
-    inputs: Inputs,
-    synthetic: Inputs,
-    y: Floats,
-    weight: Floats,
+def cross_fit(
+    sample: Sample,
     parts: Floats,
+    synthetic: Inputs,
     n_kinds: int,
     seed: int,
-    run: Run,
+    run: Callable[[Callable[[Job], Predictions], Sequence[Job]], Iterable[Predictions]],
     *,
     stop: Callable[[], bool],
-    after_each: Callable[[], None] = lambda: None,
+    advance: Callable[[], None],
 ) -> CrossFitPredictions | None:
     """Cross-fit the teachers, each without the `parts` ``(n_folds, n)`` of the weights that a fold holds out.
 
-    Returns None where there was no time for all of them.
-
-    `run` does the jobs, side by side or one after the other.
+    `run` maps jobs, in parallel or not. Returns None if time is over before all teachers are fitted.
     """
-    table, others = inputs.as_table(), synthetic.as_table()
-    n_folds = len(parts)
-    makers = _makers(len(y), inputs.n_inputs)[:n_kinds]
+    y, weight = sample.y, sample.weight
+    rows, others = _Table.of(sample.inputs), _Table.of(synthetic)
+    kinds = _teacher_kinds(len(y), sample.inputs.n_inputs)[:n_kinds]
 
-    def predictions(job: tuple[int, int]) -> Predictions:
+    def fit_one(job: Job) -> Predictions:
         if stop():
             return None
-        k, member = job
-        left = weight - parts[k]
-        rows = np.flatnonzero(left)[:MAX_ROWS]
-        model = makers[member]((seed + 7919 * k + member) % 2**31)
-        model.fit(table[rows], y[rows], left[rows])
-        after_each()
-        return model.predict(table), model.predict(others)
+        fold, kind = job
+        left = weight - parts[fold]
+        kept = np.flatnonzero(left)
+        model = kinds[kind](int(generator(seed, Stream.TEACHERS, fold, kind).integers(2**31)))
+        model.fit(rows.at(kept), y[kept], left[kept])
+        advance()
+        return model.predict(rows), model.predict(others)
 
-    jobs = [(k, member) for k in range(n_folds) for member in range(len(makers))]
-    results = [result for result in run(predictions, jobs) if result is not None]
+    jobs = [(fold, kind) for fold in range(len(parts)) for kind in range(len(kinds))]
+    results = [result for result in run(fit_one, jobs) if result is not None]
     if len(results) < len(jobs):
         return None
-    on_rows = np.array([rows for rows, _ in results]).reshape(n_folds, len(makers), len(y))
-    on_others = np.array([others for _, others in results]).reshape(n_folds, len(makers), -1)
+    on_rows = np.array([one for one, _ in results]).reshape(len(parts), len(kinds), len(y))
+    on_synthetic = np.array([one for _, one in results]).reshape(len(parts), len(kinds), synthetic.n_rows)
     # A row that several folds hold out in part has an out-of-fold prediction of each, weighted by that part.
     row, fold = np.nonzero(parts.T)
-    unseen, held_out = on_rows[fold, :, row], parts[fold, row]
+    predicted, held_out = on_rows[fold, :, row], parts[fold, row]
     root = np.sqrt(held_out)
-    blend, _ = nnls(unseen * root[:, np.newaxis], y[row] * root)
-    error = float(held_out @ (y[row] - unseen @ blend) ** 2)
+    blend, _ = nnls(predicted * root[:, np.newaxis], y[row] * root)
+    error = float(held_out @ (y[row] - predicted @ blend) ** 2)
     variation = float(weight @ (y - np.average(y, weights=weight)) ** 2)
-    by_fold = np.einsum("kmn,m->kn", on_rows, blend)
-    return CrossFitPredictions(
-        parts, by_fold, np.einsum("kmn,m->kn", on_others, blend), 1.0 - error / (variation or 1.0)
-    )
+    by_fold, synthetic_by_fold = (np.einsum("kmn,m->kn", one, blend) for one in (on_rows, on_synthetic))
+    return CrossFitPredictions(parts, by_fold, synthetic_by_fold, 1.0 - error / (variation or 1.0))
 
 
 def n_teachers(n_rows: int, n_kinds: int) -> int:
-    """Return how many kinds of teachers a table gets, of those asked for."""
+    """Return how many kinds of teachers a table gets, of at most `n_kinds`."""
     return min(n_kinds, 4 if n_rows <= MAX_ROWS_FOR_KERNELS else 2)
 
 
-def _makers(n_rows: int, n_inputs: int) -> list[Callable[[int], Any]]:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Rows for teachers, ``(n_rows, n_inputs)``, on the scale of the values and on that of the bins."""
+
+    levels: Floats
+    ranks: Floats
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> _Table:
+        return cls(inputs.levels(), inputs.ranks())
+
+    def at(self, rows: npt.NDArray[np.intp]) -> _Table:
+        return _Table(self.levels[rows], self.ranks[rows])
+
+
+def _teacher_kinds(n_rows: int, n_inputs: int) -> list[Callable[[int], Any]]:
     """Return what makes an untrained teacher of each kind from a seed."""
     many = n_rows > MANY_ROWS
-    makers: list[Callable[[int], Any]] = [
+    kinds: list[Callable[[int], Any]] = [
         lambda seed: _Forest(seed, n_inputs),
         lambda seed: _Boosting(seed, many=many),
     ]
     if n_rows <= MAX_ROWS_FOR_KERNELS:
-        makers += [lambda seed: _KernelMachine(seed, by_rank=True), lambda seed: _KernelMachine(seed, by_rank=False)]
-    return makers
+        kinds += [lambda seed: _KernelMachine(seed, by_rank=True), lambda seed: _KernelMachine(seed, by_rank=False)]
+    return kinds
 
 
 class _Forest:
     """Extra trees, one forest at a time.
 
-    scikit-learn sets the filters of warnings aside for every tree, which two threads before Python 3.14 would do to
-    each other's, and the process would be left without them.
+    scikit-learn replaces the filters of warnings for every tree, and before Python 3.14 they are shared by all threads.
     """
 
     _one_at_a_time: ClassVar = threading.Lock()
@@ -154,24 +158,20 @@ class _Forest:
     def __init__(self, seed: int, n_inputs: int) -> None:
         from sklearn.ensemble import ExtraTreesRegressor
 
-        share = 0.6 if n_inputs <= 100 else 0.2  # noqa: PLR2004 (with many inputs a fifth is as good, and quicker)
+        share = 0.6 if n_inputs <= MANY_INPUTS else 0.2
         self._trees = ExtraTreesRegressor(60, min_samples_leaf=2, max_features=share, random_state=seed)
 
-    def fit(self, table: Floats, y: Floats, weight: Floats) -> None:
+    def fit(self, table: _Table, y: Floats, weight: Floats) -> None:
         with self._one_at_a_time:
-            self._trees.fit(table, y, weight)
+            self._trees.fit(table.levels, y, weight)
 
-    def predict(self, table: Floats) -> Floats:
+    def predict(self, table: _Table) -> Floats:
         with self._one_at_a_time:
-            return np.asarray(self._trees.predict(table))
+            return np.asarray(self._trees.predict(table.levels))
 
 
 class _Boosting:
-    """Boosted trees on columns in bins.
-
-    scikit-learn would make bins of its own, and takes a quarter of a fit for the quantiles of weighted rows. Of columns
-    with few values it takes the values.
-    """
+    """Boosted trees, on bins: scikit-learn's own bins would take a quarter of a fit."""
 
     def __init__(self, seed: int, *, many: bool) -> None:
         from sklearn.ensemble import HistGradientBoostingRegressor
@@ -186,25 +186,11 @@ class _Boosting:
             random_state=seed,
         )
 
-    def fit(self, table: Floats, y: Floats, weight: Floats) -> None:
-        self._cutoffs = [even_cutoffs(column.astype(np.float32), MAX_BINS - 1) for column in table.T]
-        self._trees.fit(self._binned(table), y, weight)
+    def fit(self, table: _Table, y: Floats, weight: Floats) -> None:
+        self._trees.fit(table.ranks, y, weight)
 
-    def predict(self, table: Floats) -> Floats:
-        return np.asarray(self._trees.predict(self._binned(table)))
-
-    def _binned(self, table: Floats) -> Floats:
-        return _by_column(table, self._cutoffs)
-
-
-def _by_column(table: Floats, sorted_values: Sequence[Floats]) -> Floats:
-    """Return how many of a column's sorted values are below each number; NaN stays."""
-    return np.column_stack(
-        [
-            np.where(np.isnan(column), np.nan, np.searchsorted(values, column))
-            for column, values in zip(table.T, sorted_values, strict=True)
-        ]
-    )
+    def predict(self, table: _Table) -> Floats:
+        return np.asarray(self._trees.predict(table.ranks))
 
 
 class _KernelMachine:
@@ -213,31 +199,30 @@ class _KernelMachine:
     def __init__(self, seed: int, *, by_rank: bool) -> None:
         self._seed, self._by_rank = seed, by_rank
 
-    def fit(self, table: Floats, y: Floats, weight: Floats) -> None:
+    def fit(self, table: _Table, y: Floats, weight: Floats) -> None:
         from sklearn.preprocessing import StandardScaler
         from sklearn.svm import SVR
 
         rows = np.sort(np.random.default_rng(self._seed).permutation(len(y))[:MAX_KERNEL_ROWS])
-        self._ranks = [np.unique(column[~np.isnan(column)]) for column in table.T] if self._by_rank else None
-        self._scaler = StandardScaler().fit(self._prepared(table[rows]))
-        scaled = self._scaler.transform(self._prepared(table[rows]))
+        prepared = self._prepared(table)[rows]
+        self._scaler = StandardScaler().fit(prepared)
+        scaled = self._scaler.transform(prepared)
         self._gamma = 1.0 / (max(float(scaled.var()), np.finfo(np.float64).tiny) * scaled.shape[1])
         self._machine = SVR(C=10.0, epsilon=0.05, gamma=self._gamma, cache_size=500)
         self._machine.fit(scaled, y[rows], weight[rows] / weight.mean())
 
-    def predict(self, table: Floats) -> Floats:
+    def predict(self, table: _Table) -> Floats:
         """Return predictions, by products of matrices: libsvm, number by number, takes ten times as long."""
         from sklearn.metrics.pairwise import rbf_kernel
 
         scaled, machine = self._scaler.transform(self._prepared(table)), self._machine
-        predicted = np.full(len(table), float(machine.intercept_[0]))
-        for first in range(0, len(table), KERNEL_BLOCK):
+        predicted = np.full(len(scaled), float(machine.intercept_[0]))
+        for first in range(0, len(scaled), KERNEL_BLOCK):
             rows = slice(first, first + KERNEL_BLOCK)
             near = rbf_kernel(scaled[rows], machine.support_vectors_, gamma=self._gamma)
             predicted[rows] += near @ machine.dual_coef_[0]
         return predicted
 
-    def _prepared(self, table: Floats) -> Floats:
-        if self._ranks is not None:
-            table = _by_column(table, self._ranks) / [max(len(ranks), 1) for ranks in self._ranks]
-        return np.where(np.isnan(table), 0.5, table)
+    def _prepared(self, table: _Table) -> Floats:
+        columns = table.ranks if self._by_rank else table.levels
+        return np.where(np.isnan(columns), 0.5, columns)

@@ -1,25 +1,19 @@
-"""What students learn: teachers, synthetic rows, folds, screening and the deadline."""
+"""What rules learn: teachers, folds, mixes of targets, and screening."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
 
-from dln import _interrupt
-from dln._interrupt import Deadline
-from dln.circuit._circuit import Column
-from dln.data._encoding import learn_encoder
+from dln.circuit._circuit import IsIn
 from dln.data._folds import fold_weights
-from dln.rules import _screen
-from dln.rules._goal import Y_ALONE, Distillation, Goal, Sample
-from dln.rules._inputs import bin_inputs
-from dln.rules._screen import screened
-from dln.rules._synthetic import synthetic_rows
-from dln.rules._task import Task
-from dln.rules._teachers import CrossFitPredictions, n_teachers, teach
-from learned import seeds, some_inputs, some_task
+from dln.rules import _task
+from dln.rules._bins import Inputs, YesNoInput
+from dln.rules._target_mix import Y_ONLY, Distillation, TargetMix
+from dln.rules._task import Sample, Task, most_telling_inputs
+from dln.rules._teachers import CrossFitPredictions, cross_fit, n_teachers
+from learned import some_inputs, some_task, task_of
 
 
 def sample_of(inputs, y, weight=None, counts=None):
@@ -69,13 +63,13 @@ def test_a_trial_sees_nothing_of_its_fold():
     distillation = Distillation(sample, parts, inputs.at(np.arange(7)), predictions_of(parts))
     for fold in range(5):
         others = np.flatnonzero(np.arange(20) % 5 != fold)
-        task = distillation.trial_task(Goal(0.25, synthetic=True), fold)
+        task = distillation.training_task(TargetMix(0.25, use_synthetic=True), fold)
         labels = 100.0 * fold + others
         np.testing.assert_allclose(task.target[:16], 0.25 * sample.y[others] + 0.75 * labels)
         np.testing.assert_allclose(task.target[16:], 100.0 * fold + np.arange(7))
-        np.testing.assert_array_equal(distillation.aside(fold).y, sample.y[fold::5])
+        np.testing.assert_array_equal(distillation.held_out(fold).y, sample.y[fold::5])
         assert task.weight[:16].sum() == pytest.approx(task.weight[16:].sum())
-    whole = distillation.task(Goal(1.0, synthetic=False))
+    whole = distillation.task(Y_ONLY)
     np.testing.assert_array_equal(whole.target, sample.y)
 
 
@@ -87,94 +81,64 @@ def test_a_trial_learns_from_the_weight_that_its_fold_does_not_hold_out():
     parts = fold_weights(weight, 2, counts)
     distillation = Distillation(sample, parts, inputs.at(np.arange(0)), None)
     for fold in range(2):
-        task, aside = distillation.trial_task(Y_ALONE, fold), distillation.aside(fold)
+        task, held_out = distillation.training_task(Y_ONLY, fold), distillation.held_out(fold)
         left = weight - parts[fold]
         np.testing.assert_allclose(task.weight / task.row_weight, left[left > 0])
-        np.testing.assert_array_equal(aside.weight, parts[fold][parts[fold] > 0])
+        np.testing.assert_array_equal(held_out.weight, parts[fold][parts[fold] > 0])
+
+
+def cross_fitted(sample, n_kinds, run=map, synthetic=None, stop=lambda: False):
+    """Return cross-fitted predictions of some kinds of teachers."""
+    parts = fold_weights(sample.weight, 5, sample.counts)
+    synthetic = sample.inputs if synthetic is None else synthetic
+    return cross_fit(sample, parts, synthetic, n_kinds, 0, run, stop=stop, advance=lambda: None)
 
 
 def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
     """On a smooth target teachers explain most of rows that they have not seen, in the target's own units."""
     rows = np.arange(200)
-    inputs, y = friedman.inputs.at(rows), friedman.target[rows]
-    parts = plain_folds(200)
+    sample = sample_of(friedman.inputs.at(rows), friedman.target[rows])
+    synthetic = sample.inputs.at(rows[:50])
     with ThreadPoolExecutor(2) as pool:
-        predictions = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), parts, 2, 0, pool.map, stop=lambda: False)
+        predictions = cross_fitted(sample, 2, pool.map, synthetic)
     assert predictions.explained > 0.6
-    error = np.mean((predictions.out_of_fold - y) ** 2)
-    assert predictions.explained == pytest.approx(1 - error / np.var(y))
-    assert np.mean((predictions.in_fold - y) ** 2) < error
+    error = np.mean((predictions.out_of_fold - sample.y) ** 2)
+    assert predictions.explained == pytest.approx(1 - error / np.var(sample.y))
+    assert np.mean((predictions.in_fold - sample.y) ** 2) < error
     assert predictions.synthetic.shape == (50,)
-    again = teach(inputs, inputs.at(rows[:50]), y, np.ones(200), parts, 2, 0, map, stop=lambda: False)
+    again = cross_fitted(sample, 2, synthetic=synthetic)
     np.testing.assert_array_equal(again.by_fold, predictions.by_fold)
 
 
 def test_teachers_in_threads_leave_warnings_alone(friedman):
     """Forests in threads side by side neither warn nor change which warnings are shown."""
     rows = np.arange(120)
-    inputs, y = friedman.inputs.at(rows), friedman.target[rows]
+    sample = sample_of(friedman.inputs.at(rows), friedman.target[rows])
     before = list(warnings.filters)
     with ThreadPoolExecutor(4) as pool:
-        for seed in range(3):
-            teach(inputs, inputs, y, np.ones(120), plain_folds(120), 1, seed, pool.map, stop=lambda: False)
+        for _ in range(3):
+            cross_fitted(sample, 1, pool.map)
     assert warnings.filters == before
 
 
 def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
-    """Four kinds of teachers learn from numbers, missing ones among them, and bits."""
+    """Four kinds of teachers learn from numbers, missing ones among them, and yes-no inputs."""
     task = some_task(0, n_rows=80)
-    parts = fold_weights(task.weight, 5, np.ones(80, np.int64))
-    predictions = teach(task.inputs, task.inputs, task.target, task.weight, parts, 4, 0, map, stop=lambda: False)
+    predictions = cross_fitted(sample_of(task.inputs, task.target, task.weight), 4)
     assert np.isfinite(predictions.by_fold).all()
     assert np.isfinite(predictions.synthetic).all()
 
 
-def test_teachers_without_time_say_nothing(friedman):
+def test_without_time_for_all_teachers_there_are_none(friedman):
     """Where there is no time for all teachers there are no predictions."""
     rows = np.arange(60)
-    inputs = friedman.inputs.at(rows)
-    assert (
-        teach(inputs, inputs, friedman.target[rows], np.ones(60), plain_folds(60), 1, 0, map, stop=lambda: True) is None
-    )
+    sample = sample_of(friedman.inputs.at(rows), friedman.target[rows])
+    assert cross_fitted(sample, 1, stop=lambda: True) is None
 
 
 def test_the_number_of_teachers():
     """Kernel machines are for up to 6000 rows; no more kinds are counted than asked for."""
     assert [n_teachers(rows, kinds) for rows, kinds in ((100, 4), (6001, 4), (100, 1), (100, 0))] == [4, 2, 1, 0]
-
-
-@given(seeds)
-def test_synthetic_rows_mix_values_that_exist(seed):
-    """Every column of a synthetic row has the value of one and the same real row: category bits stay consistent."""
-    rng = np.random.default_rng(seed)
-    columns = (Column("x"), Column("c", ("a", "b", "c", "d")), Column("z"))
-    values = [np.where(rng.random(40) < 0.2, np.nan, rng.random(40)), rng.integers(-1, 4, 40), rng.random(40)]
-    encoder = learn_encoder(columns, values, np.ones(40))
-    of_column = [scaled.column for scaled in encoder.scaled] + [literal.column for literal in encoder.bits]
-    encoded = encoder.encode(values)
-    inputs = bin_inputs(encoded.numbers, encoded.bits, of_column)
-    synthetic = synthetic_rows(inputs, rng.integers(1, 3, 40).astype(float), 60, [seed])
-    assert synthetic.n_rows == 60
-    for column in range(3):
-        own = [k for k, j in enumerate(of_column) if j == column]
-        real = {row.tobytes() for row in inputs.bins[own].T}
-        assert {row.tobytes() for row in synthetic.bins[own].T} <= real
-    np.testing.assert_array_equal(inputs.keep(np.arange(inputs.n_inputs)).n_bins, synthetic.n_bins)
-    for k in range(len(inputs.cutoffs)):
-        for b, cutoff in enumerate(inputs.cutoffs[k].astype(np.float32)):
-            np.testing.assert_array_equal(synthetic.numbers[k] > cutoff, synthetic.bins[k] > b)
-
-
-def test_synthetic_rows_are_new_and_none_is_none():
-    """Some synthetic rows are in no table, rows of weight zero give nothing, and no rows may be asked for."""
-    inputs = some_inputs(np.random.default_rng(0), 50, 4, 2)
-    weight = np.where(np.arange(50) < 25, 1.0, 0.0)
-    synthetic = synthetic_rows(inputs, weight, 200, [0])
-    real = {row.tobytes() for row in inputs.bins.T}
-    assert any(row.tobytes() not in real for row in synthetic.bins.T)
-    used = {row.tobytes() for row in inputs.bins[:1, :25].T}
-    assert {row.tobytes() for row in synthetic.bins[:1].T} <= used
-    assert synthetic_rows(inputs, weight, 0, [0]).n_rows == 0
 
 
 def test_wide_tables_are_screened(monkeypatch):
@@ -183,57 +147,18 @@ def test_wide_tables_are_screened(monkeypatch):
     inputs = some_inputs(rng, 300, 40, 0)
     y = 3.0 * (inputs.bins[31] > 4) + 2.0 * (inputs.bins[7] > 4) + 0.1 * rng.normal(size=300)
     sample = sample_of(inputs, y)
-    assert screened(sample).tolist() == list(range(40))
-    monkeypatch.setattr(_screen, "MAX_INPUTS", 5)
-    kept = screened(sample).tolist()
+    assert most_telling_inputs(sample).tolist() == list(range(40))
+    monkeypatch.setattr(_task, "MAX_INPUTS", 5)
+    kept = most_telling_inputs(sample).tolist()
     assert len(kept) == 5
     assert kept == sorted(kept)
     assert {7, 31} <= set(kept)
 
 
-def test_a_clock_without_a_limit_stops_when_asked():
-    """Nothing is cut until somebody asks; then every stage is, and is named once."""
-    deadline = Deadline()
-    stop = deadline.stage("networks")
-    assert not stop()
-    assert not deadline.over()
-    assert deadline.cut == []
-    deadline.cancel()
-    assert stop()
-    assert stop()
-    assert deadline.was_cancelled
-    assert deadline.over()
-    assert deadline.cut == ["networks"]
-
-
-def test_a_clock_shares_out_what_is_left(monkeypatch):
-    """A stage may take its share of what is left when it begins; the whole ends when the time is over."""
-    now = [100.0]
-    monkeypatch.setattr(_interrupt.time, "monotonic", lambda: now[0])
-    deadline = Deadline(10.0)
-    half = deadline.stage("teachers", 0.5)
-    now[0] = 104.9
-    assert not half()
-    now[0] = 105.1
-    assert half()
-    rest = deadline.stage("rules", 0.5)
-    now[0] = 107.5
-    assert not rest()
-    now[0] = 107.6
-    assert rest()
-    assert not deadline.over()
-    now[0] = 110.1
-    assert deadline.over()
-    late = deadline.stage("late")
-    now[0] = 110.2
-    assert late()
-    assert deadline.cut == ["teachers", "rules", "late"]
-
-
 def test_a_task_has_weights_of_mean_one_and_a_centred_target():
     """Whatever the scale of the weights, the task is the same."""
     task = some_task(3)
-    other = Task(task.inputs, task.target, 7.0 * task.weight)
+    other = task_of(task.inputs, task.target, 7.0 * task.weight)
     np.testing.assert_allclose(other.weight, task.weight)
     assert task.weight.mean() == pytest.approx(1.0)
     assert task.weight @ task.centred == pytest.approx(0.0, abs=1e-9)
@@ -241,14 +166,13 @@ def test_a_task_has_weights_of_mean_one_and_a_centred_target():
     assert task.first_rows(1000) is task
 
 
-@pytest.mark.parametrize(("row_weight", "n_found"), [(None, 2), (1.0, 0)])
+@pytest.mark.parametrize(("row_weight", "n_found"), [(0.18, 2), (1.0, 0)])
 def test_one_row_makes_no_rule(row_weight, n_found):
     """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
-    bits = np.zeros((440, 1), np.float32)
-    bits[0] = 1.0
+    bits = (np.arange(440) == 0).astype(np.uint8)
     task = Task(
-        bin_inputs(np.empty((440, 0), np.float32), bits, [0]),
-        np.where(bits[:, 0] > 0, 100.0, 0.0),
+        Inputs((YesNoInput(IsIn(0, (1,))),), bits[np.newaxis], np.array([2], np.int32)),
+        100.0 * bits,
         np.repeat([1.0, 0.1], [40, 400]),
         row_weight,
     )

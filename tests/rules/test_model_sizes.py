@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from dln.rules._expression import length
+from dln.rules._constants import MEMBER
+from dln.rules._model_sizes import SizedRules, member, n_members, smallest_good
 from dln.rules._rule_set import RuleSet
-from dln.rules._sizes import SizedRules, member_rules, smallest_good
-from dln.rules._student import Recipe
-from dln.rules._task import MEMBER, member, n_members
 from dln.solve._select import Budget
 from learned import some_expression, some_task
 
@@ -42,15 +40,6 @@ def test_members_share_the_budget(conditions, rules, n_models):
     assert n_members(budget) == n_models
     assert member(budget).conditions * n_models <= conditions
     assert n_members(budget) == 1 or member(budget).conditions >= MEMBER
-
-
-def test_a_member_keeps_its_budget():
-    """What is found for one of several models has at most its conditions, in rules of at most their length."""
-    task = some_task(1, n_rows=300)
-    recipe = Recipe(Budget(1600, 3, 1600), 60, 0)
-    rules = member_rules(task, recipe, [0, 33, 1], stop=lambda: False)
-    assert 0 < rules.n_conditions <= member(recipe.budget).conditions
-    assert max(map(length, rules.expressions)) <= 3
 
 
 def test_the_smallest_size_that_is_nearly_as_good_is_taken():

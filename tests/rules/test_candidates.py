@@ -1,15 +1,51 @@
-"""Selection within a budget."""
+"""Candidates: grown rules are short, varied and explain the target; the best within a budget are selected."""
 
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dln.rules._candidates import grow, select, select_sizes
+from dln.rules._constants import MIN_GROWN
 from dln.rules._expression import length
-from dln.rules._select import select, select_sizes
+from dln.rules._rule_set import RuleSet
+from dln.rules._task import Task
 from dln.solve._select import Budget, distinct
-from learned import expressions_of, refitted, seeds, some_task
+from learned import expressions_of, refitted, seeds, some_task, task_of
+
+
+@pytest.mark.parametrize("longest", [1, 3, 6])
+def test_grown_rules_are_short_and_explain_the_target(friedman, longest):
+    """Rules are at most so long, fire on some rows and not on others, and together explain most of the target."""
+    rules = grow(friedman, 120, longest, np.random.default_rng(0), rate=0.1)
+    assert max(map(length, rules)) <= longest
+    assert len(rules) > 100
+    assert all(5 <= friedman.signals(rule).sum() <= 495 for rule in rules)
+    chosen = RuleSet(friedman, select(friedman, rules, Budget(60, longest, 60)))
+    assert 1 - chosen.loss() / friedman.variation > 0.8
+
+
+def test_growth_ends_in_time_but_not_without_rules(friedman):
+    """Told to stop from the start, some rules are grown still: a model needs them."""
+    task = Task(friedman.inputs, friedman.target, friedman.weight, 1.0, stop=lambda: True)
+    assert len(grow(task, 500, 3, np.random.default_rng(0), rate=0.1)) == MIN_GROWN
+
+
+def test_growth_depends_on_its_seed_alone(friedman):
+    """The same seed grows the same rules, another one others."""
+    first, again, other = (grow(friedman, 20, 4, np.random.default_rng(seed), rate=0.1) for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+
+
+def test_rules_are_grown_on_another_target_too(friedman):
+    """Given another target, growth explains that one."""
+    target = np.where(friedman.inputs.bins[3] > 16, 1.0, -1.0)
+    target -= target.mean()
+    rules = grow(friedman, 10, 1, np.random.default_rng(0), rate=1.0, target=target)
+    assert rules[0].input == 3
 
 
 @given(seeds, st.integers(1, 20), st.integers(1, 6))
@@ -44,11 +80,9 @@ def test_the_choice_is_close_to_the_best_of_all():
 
 def test_the_rules_that_made_the_target_are_chosen(friedman):
     """A target that is a sum of three of the candidates is found out."""
-    from dln.rules._task import Task
-
     candidates = expressions_of(friedman, 3, 60, max_length=3)
     y = sum(weight * friedman.signals(candidates[i]) for weight, i in ((3.0, 4), (-2.0, 17), (1.5, 40)))
-    task = Task(friedman.inputs, y.astype(np.float64), np.ones(len(y)))
+    task = task_of(friedman.inputs, y.astype(np.float64))
     n_conditions = sum(length(candidates[i]) for i in (4, 17, 40))
     chosen = select(task, candidates, Budget(n_conditions, 3, 10))
     assert set(chosen) == {candidates[4], candidates[17], candidates[40]}
@@ -94,6 +128,6 @@ def test_what_fires_on_few_rows_is_not_chosen(seed):
     """Every chosen rule fires, and does not fire, on rows enough to tell anything of others."""
     task = some_task(seed)
     candidates = expressions_of(task, seed, 40, max_length=5)
-    least = task.scanner.least
+    lightest = task.scanner.min_weight
     for one in select(task, candidates, Budget(30, 5, 20)):
-        assert least <= task.weight @ task.signals(one) <= task.total_weight - least
+        assert lightest <= task.weight @ task.signals(one) <= task.total_weight - lightest

@@ -5,9 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dln.rules._expression import length
-from dln.rules._polish import extend, polish, shrink
+from dln.rules._learn import SearchConfig, find_rules
+from dln.rules._local_search import extend, polish, shrink, widened
+from dln.rules._model_sizes import shrinking_path
 from dln.rules._rule_set import RuleSet
-from dln.rules._search import _widened, search, shrinking_path
+from dln.rules._task import Task
 from dln.solve._select import Budget
 from learned import expressions_of, refitted, seeds, some_task
 
@@ -22,11 +24,6 @@ def is_within(rules, budget):
     )
 
 
-def never():
-    """Never stop."""
-    return False
-
-
 @settings(max_examples=25)
 @given(seeds, st.integers(4, 14), st.integers(1, 5), st.integers(1, 6))
 def test_polish_keeps_the_budget(seed, conditions, longest, n_rules):
@@ -37,7 +34,7 @@ def test_polish_keeps_the_budget(seed, conditions, longest, n_rules):
     for expression in expressions_of(task, seed, 3, max_length=longest):
         if rules.n_conditions + length(expression) <= conditions and len(rules) < n_rules:
             rules.add(expression)
-    polished = polish(rules, budget, np.random.default_rng(seed), sweeps=2, stop=never)
+    polished = polish(rules, budget, np.random.default_rng(seed), sweeps=2)
     assert is_within(polished, budget)
 
 
@@ -48,7 +45,7 @@ def test_polish_never_raises_the_loss(seed):
     task = some_task(seed)
     rules = RuleSet(task, expressions_of(task, seed, 4, max_length=3))
     before = refitted(task, rules.fires)[0]
-    polish(rules, Budget(rules.n_conditions + 3, 4, 6), np.random.default_rng(seed), sweeps=3, stop=never)
+    polish(rules, Budget(rules.n_conditions + 3, 4, 6), np.random.default_rng(seed), sweeps=3)
     after = refitted(task, [task.signals(one) for one in rules.expressions])[0]
     assert after <= before + 1e-4 * task.variation
 
@@ -56,7 +53,7 @@ def test_polish_never_raises_the_loss(seed):
 def test_extension_spends_the_budget_where_it_pays(friedman):
     """From nothing, every condition that is allowed is used on a target that needs them."""
     rules = RuleSet(friedman, [])
-    extend(rules, Budget(12, 3, 12), never)
+    extend(rules, Budget(12, 3, 12))
     assert rules.n_conditions == 12
     assert 1 - rules.loss() / friedman.variation > 0.6
 
@@ -82,38 +79,40 @@ def test_shrinking_drops_what_is_missed_least():
     assert task.variation - rest >= 0.8 * (task.variation - min(alone))
 
 
+def searched(task, budget, n_generations, n_grown_rules=40):
+    """Return the rules that a search finds."""
+    return find_rules(task, SearchConfig(budget, n_grown_rules, n_generations), np.random.default_rng(0))[0]
+
+
 @settings(max_examples=15)
 @given(seeds, st.integers(3, 15), st.integers(1, 4), st.integers(1, 8))
 def test_the_search_and_its_path_keep_every_budget(seed, conditions, longest, n_rules):
-    """From pools to the smallest size, every set keeps its conditions, lengths and number of rules."""
+    """From candidates to the smallest size, every set keeps its conditions, lengths and number of rules."""
     task = some_task(seed, n_rows=60)
     budget = Budget(conditions, longest, n_rules)
-    pools = [expressions_of(task, seed + k, 8, max_length=longest) for k in (0, 1)]
-    rules = search(task, pools, budget, 4, [seed], stop=never)  # the first recombines, the others widen
-    path = shrinking_path(rules, budget, (1, 2, 5, 10), [seed], stop=never)
+    rules = searched(task, budget, 4)  # the first recombines, the others widen
+    path = shrinking_path(rules, budget, np.random.default_rng(seed))
     assert list(path) == sorted(path, reverse=True)
     for size, smaller in path.items():
         assert is_within(smaller, budget.resized(size))
 
 
 def test_no_time_still_gives_rules(friedman):
-    """Told to stop from the start, the search returns what selection found."""
-    pool = expressions_of(friedman, 0, 30, max_length=3)
-    rules = search(friedman, [pool, pool], Budget(10, 3, 10), 5, [0], stop=lambda: True)
-    assert 0 < rules.n_conditions <= 10
+    """Stopped from the start, the search returns what selection found."""
+    task = Task(friedman.inputs, friedman.target, friedman.weight, 1.0, stop=lambda: True)
+    assert 0 < searched(task, Budget(10, 3, 10), 5).n_conditions <= 10
 
 
 def test_recombined_sets_are_better_than_their_parents(friedman):
     """Generations lower the loss, or leave it where it was."""
-    pools = [expressions_of(friedman, k, 30, max_length=3) for k in range(2)]
-    losses = [search(friedman, pools, Budget(15, 3, 15), n, [0], stop=never).loss() for n in (0, 3)]
+    losses = [searched(friedman, Budget(15, 3, 15), n).loss() for n in (0, 3)]
     assert losses[1] <= losses[0]
 
 
 def test_a_set_that_was_larger_for_a_while_is_better(friedman):
     """Widening finds what polish alone does not, at the same size."""
     budget = Budget(15, 3, 15)
-    polished = search(friedman, [expressions_of(friedman, 0, 30, max_length=3)], budget, 0, [0], stop=never)
-    children = [_widened(polished, budget, np.random.default_rng(k), never) for k in range(6)]
+    polished = searched(friedman, budget, 0)
+    children = [widened(polished, budget, np.random.default_rng(k)) for k in range(6)]
     assert all(is_within(child, budget) for child in children)
     assert min(child.loss() for child in children) < polished.loss()

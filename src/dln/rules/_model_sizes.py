@@ -1,0 +1,98 @@
+"""Models of every size: budgets, rules with weights, and the choice of the smallest size that is nearly the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dln.rules._bins import Inputs
+from dln.rules._constants import (
+    MAX_SEARCHED,
+    MEMBER,
+    PAGE,
+    ROWS_PER_CONDITION,
+    SIZE_TOLERANCE,
+    SIZE_TOLERANCE_SHARE,
+    SIZES,
+)
+from dln.rules._expression import Expression, Signals
+from dln.rules._local_search import polish, shrink
+from dln.rules._rule_set import RuleSet
+from dln.solve._products import Floats
+from dln.solve._select import Budget
+
+
+def searched(budget: Budget) -> Budget:
+    """Return the part of a budget that is searched with care: a larger set is slow to polish."""
+    return budget if budget.conditions <= MAX_SEARCHED else budget.resized(PAGE)
+
+
+def n_members(budget: Budget) -> int:
+    """Return how many models share a budget, to be averaged: one where rules are limited, for each would have few."""
+    return 1 if budget.rules < budget.conditions else max(1, budget.conditions // MEMBER)
+
+
+def member(budget: Budget) -> Budget:
+    """Return the part of the budget that each of them has."""
+    return budget.resized(budget.conditions // n_members(budget))
+
+
+@dataclass(frozen=True, slots=True)
+class SizedRules:
+    """The best rules found for a budget of conditions, with weights for the standardised target."""
+
+    budget: int
+    expressions: tuple[Expression, ...]
+    intercept: float
+    weights: Floats
+
+    def predict(self, inputs: Inputs) -> Floats:
+        """Return the predictions for rows."""
+        return weighted_sum(self.expressions, self.intercept, self.weights, inputs)
+
+    @classmethod
+    def mean(cls, members: Sequence[SizedRules]) -> SizedRules:
+        """Return the model that predicts the mean of some: their rules together, each once."""
+        weights: dict[Expression, float] = {}
+        for one in members:
+            for expression, weight in zip(one.expressions, one.weights.tolist(), strict=True):
+                weights[expression] = weights.get(expression, 0.0) + weight / len(members)
+        intercept = sum(one.intercept for one in members) / len(members)
+        return cls(sum(one.budget for one in members), tuple(weights), intercept, np.array(list(weights.values())))
+
+
+def weighted_sum(expressions: Sequence[Expression], intercept: float, weights: Floats, inputs: Inputs) -> Floats:
+    """Return for every row the intercept plus the weights of the rules that fire."""
+    signals = Signals(inputs)
+    predicted = np.full(inputs.n_rows, intercept)
+    for expression, weight in zip(expressions, weights, strict=True):
+        predicted += weight * signals(expression)
+    return predicted
+
+
+def shrinking_path(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> dict[int, RuleSet]:
+    """Return sets for ever smaller budgets, each shrunk from the one before and polished; the whole set first.
+
+    Without time they are shrunk only, which is quick: a fit that was cut short may be pruned too.
+    """
+    path = {budget.conditions: rules}
+    for size in sorted((size for size in SIZES if size < rules.n_conditions), reverse=True):
+        rules = rules.copy()
+        shrink(rules, budget.resized(size))
+        path[size] = rules if rules.task.stop() else polish(rules, budget.resized(size), rng, sweeps=1)
+    return path
+
+
+def smallest_good(points: Sequence[SizedRules], explained: Mapping[int, float] | None, n_rows: int) -> int:
+    """Return the index of the smallest size whose validated R² is nearly the best; unvalidated sizes are not taken.
+
+    Without validation each condition needs some rows.
+    """
+    if explained is None:
+        few = max(1, n_rows // ROWS_PER_CONDITION)
+        return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
+    r2 = [explained.get(point.budget, -np.inf) for point in points]
+    enough = max(r2) - min(SIZE_TOLERANCE, SIZE_TOLERANCE_SHARE * (1.0 - max(r2)))
+    return next((i for i, value in enumerate(r2) if value >= enough), len(points) - 1)
