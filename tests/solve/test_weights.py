@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import HuberRegressor, QuantileRegressor, Ridge
 
-from dln.rules._subsets import best_subsets
 from dln.solve._losses import Loss
 from dln.solve._weights import cross_validated_penalty, solve_weights
 
@@ -100,26 +99,6 @@ def test_the_penalty_is_small_where_rules_are_right():
     rng = np.random.default_rng(0)
     rules = rng.random((5, 300)) < 0.5
     assert cross_validated_penalty(rules, rules.T @ np.arange(5.0), np.ones(300)) == pytest.approx(1e-4)
-
-
-def test_subsets_are_nested_and_keep_what_matters():
-    """The best subsets shrink one by one, and of rules that made the target the weakest goes first."""
-    rng = np.random.default_rng(0)
-    rules = rng.random((6, 400)) < 0.5
-    y = 3.0 * rules[1] - 5.0 * rules[4] + 1.0 * rules[2] + 0.1 * rng.normal(size=400)
-    found = best_subsets(rules, y, np.ones(400), [1, 2, 3, 5])
-    assert found[1] == [4]
-    assert found[2] == [1, 4]
-    assert found[3] == [1, 2, 4]
-    assert set(found[3]) < set(found[5])
-    assert best_subsets(rules[:0], y, np.ones(400), [1]) == {}
-
-
-def test_subsets_of_rules_that_repeat():
-    """Equal, opposite and constant rules are no obstacle."""
-    rule = np.random.default_rng(0).random(50) < 0.5
-    found = best_subsets(np.array([rule, rule, ~rule, rule | True]), 2.0 * rule, np.ones(50), [1, 2])
-    assert found[1][0] in {0, 1, 2}
 
 
 @pytest.mark.parametrize(

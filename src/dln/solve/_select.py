@@ -140,7 +140,18 @@ class Candidates:
         return chosen
 
     def _exchanged(self, chosen: list[int], budget: Budget) -> list[int]:
-        """Return the set after additions and exchanges within the budget, the most helpful first, while any helps."""
+        """Return the set after additions and exchanges within the budget, the most helpful first, while any helps.
+
+        With A the inverse of the penalised Gram matrix of the set and w = A r its weights, dropping rule o costs
+        w[o]² / A[o, o], and the inverse for the others is A - A[:, o] A[o, :] / A[o, o]. Put into a candidate's product
+        with the residual, rest = r - g' w, and into its variance given the set, v = g_ii + penalty - g' A g, with
+        a = g' A the candidate's row of `across`:
+
+            rest without o = rest + a[o] w[o] / A[o, o]
+            v without o    = v + a[o]² / A[o, o]
+
+        An exchange of o for the candidate gains (rest without o)² / (v without o) - w[o]² / A[o, o].
+        """
         gram, right, sizes, penalty = self.gram, self.right, self.sizes, self.penalty
         chosen = list(chosen)
         smallest = _DEPENDENT * (gram.diagonal() + penalty)
@@ -152,7 +163,6 @@ class Candidates:
             rest = right - gram[:, chosen] @ weights
             variance = gram.diagonal() + penalty - (across * gram[:, chosen]).sum(axis=1)
             room = budget.conditions - int(sizes[chosen].sum())
-            # What each candidate would gain if one of the chosen were gone, against what that one gains itself.
             gains = (rest[:, np.newaxis] + across * (weights * freed)) ** 2
             gains /= np.maximum(variance[:, np.newaxis] + across**2 * freed, smallest[:, np.newaxis])
             gains -= weights**2 * freed
