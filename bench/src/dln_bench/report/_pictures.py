@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from dln.circuit._cone import node_columns
 from dln_bench import datasets
@@ -14,6 +14,9 @@ from dln_bench.report import _paper
 from dln_bench.report._figures import Figure
 from dln_bench.report._scores import Scores
 from dln_bench.report._tables import amount, score
+
+#: Conditions of a page.
+PAGE: Final = 100
 
 
 def decision_pictures(scores: Scores) -> list[Figure]:
@@ -27,12 +30,15 @@ def decision_pictures(scores: Scores) -> list[Figure]:
 
 
 def _chosen(results: list[Result], printed: float) -> Result:
-    """Return the smallest model that reaches the printed R²; if there is none, the most accurate.
+    """Return the smallest model that reaches the printed R²; if there is none, the best of those that fit on a page.
 
     The split of the paper's picture is not known, so its R² suggests one.
     """
     reached = [one for one in results if one.r2 >= printed]
-    return min(reached, key=lambda one: one.rules or 0) if reached else max(results, key=lambda one: one.r2)
+    if reached:
+        return min(reached, key=lambda one: one.conditions or 0)
+    short = [one for one in results if (one.conditions or 0) <= PAGE]
+    return max(short or results, key=lambda one: one.r2)
 
 
 def _picture(result: Result, printed: float) -> Figure:
