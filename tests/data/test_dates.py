@@ -94,6 +94,11 @@ def test_arrays_of_dates():
         "x0 (year)",
         "x0 (weekday)",
     ]
+    one_part = np.array([[1.0, dt.date(2024, 1, 1)], [2.0, dt.date(2023, 1, 2)]], dtype=object)
+    table = learn_table(one_part)
+    assert [column.name for column in table.columns] == ["x0", "x1 (year)"], "both are Mondays of January"
+    assert read_table(one_part, table.columns).values[1].tolist() == [2024, 2023]
+    assert read_table([[1.0, 2024]], table.columns).values[1].tolist() == [2024]
 
 
 def test_dates_are_no_categories():

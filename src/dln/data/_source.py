@@ -13,7 +13,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from dln.circuit._circuit import Column
-from dln.data._column_kinds import Raw
+from dln.data._column_kinds import Raw, held_by
 from dln.data._dates import DatePart, split_part_name, with_dates_whole
 from dln.data._numbers import LARGEST_WHOLE, is_plain
 
@@ -190,12 +190,18 @@ def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
             raise ValueError(_wrong_names(set(given), origins))
     if source.n_columns == len(columns):
-        return [Location(j) for j in range(len(columns))]
+        return [Location(j, _part_at(source, j, name)) for j, name in enumerate(expected)]
     if source.n_columns != len(whole):
         message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
         raise ValueError(message)
     index_of = {name: j for j, name in enumerate(whole)}
     return [_location(name, index_of) for name in expected]
+
+
+def _part_at(source: Source, j: int, name: str) -> DatePart | None:
+    """Return which part of a column is meant, where that is the only one of its dates."""
+    split = split_part_name(name)
+    return split[1] if split is not None and held_by(source.column(j), name) == {"dates"} else None
 
 
 def _origin(name: str, given: Collection[str]) -> str:
