@@ -53,8 +53,8 @@ __all__ = [
     "tune",
 ]
 
-#: The rooms of the public names. A room is opened when a name of it is first used: `dln --help` needs none of them.
-_ROOMS = {
+#: Public name → module, imported on first access (PEP 562); the rest are in `_errors`.
+_MODULES = {
     "Circuit": "circuit._circuit",
     "RuleRegressor": "_rule",
     "DLNRegressor": "_dln",
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(message)
     if name == "tune":
         return import_module("dln.tune")
-    value = getattr(import_module(f"dln.{_ROOMS.get(name, '_errors')}"), name)
+    value = getattr(import_module(f"dln.{_MODULES.get(name, '_errors')}"), name)
     globals()[name] = value
     return value
 
