@@ -47,50 +47,40 @@ class Pool(Generic[T, R]):
     `n_jobs` is as in joblib; on a cluster, None or a negative number means all of its processors.
     """
 
-    def __init__(self, work: Callable[[T], R], n_jobs: Any = None, ray: Any = None) -> None:
-        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-            message = f"n_jobs must be a whole number above 0, -1 for one per core, or None, got {n_jobs!r}"
-            raise ValueError(message)
-        if ray is not None and not (isinstance(ray, str) and ray):
-            message = f"ray must be 'auto', the address of a cluster, or None, got {ray!r}"
+    def __init__(self, work: Callable[[T], R], n_jobs: int | None = None, ray: str | None = None) -> None:
+        if n_jobs == 0:
+            message = "n_jobs must be a number above 0, -1 for one per core, or None, got 0"
             raise ValueError(message)
         self._work, self._disconnect = work, False
         self._ray: Any = None
-        if ray is None:
-            self.n_jobs = effective_n_jobs(n_jobs)
-        else:
+        self._died: type[Exception] = BrokenProcessPool
+        self._workers: list[_Worker] = []
+        self.n_jobs = effective_n_jobs(n_jobs)
+        if ray is not None:
             self._ray = import_extra("ray", "work on a cluster", "ray")
+            self._died = self._ray.exceptions.RayError
             self._disconnect = not self._ray.is_initialized()
             if self._disconnect:
                 _connect(self._ray, ray)
-            n_processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-            self.n_jobs = n_jobs if n_jobs is not None and n_jobs > 0 else n_processors
-        self.is_here = ray is None and self.n_jobs == 1
-        self._workers: list[_Worker] = []
-        if self._ray is not None:
+            processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            self.n_jobs = n_jobs if n_jobs is not None and n_jobs > 0 else processors
             shared = self._ray.put(work)
             self._workers = [_RayWorker(self._ray, shared) for _ in range(self.n_jobs)]
-        elif not self.is_here:
+        elif self.n_jobs > 1:
             self._workers = [_ProcessWorker(work) for _ in range(self.n_jobs)]
 
     def run(self, tasks: Iterable[T]) -> Generator[tuple[T, R | Lost], None, None]:
         """Yield each task with its result as they end; a task is drawn when a worker is free for it."""
-        source = iter(tasks)
-        if self.is_here:
-            for task in source:
+        if not self._workers:
+            for task in tasks:
                 yield task, self._work(task)
             return
-        died = BrokenProcessPool if self._ray is None else self._ray.exceptions.RayError
-        idle = list(self._workers)
+        source, idle = iter(tasks), list(self._workers)
         running: dict[Future[R], tuple[_Worker, T, int]] = {}
         try:
             while True:
-                while idle:
-                    try:
-                        task = next(source)
-                    except StopIteration:
-                        break
-                    worker = idle.pop()
+                for worker, task in zip(tuple(idle), source, strict=False):
+                    idle.remove(worker)
                     running[worker.submit(task)] = (worker, task, 1)
                 if not running:
                     return
@@ -98,7 +88,7 @@ class Pool(Generic[T, R]):
                     worker, task, attempt = running.pop(future)
                     try:
                         result: R | Lost = future.result()
-                    except died as error:
+                    except self._died as error:
                         worker.reset()
                         if attempt < ATTEMPTS:
                             running[worker.submit(task)] = (worker, task, attempt + 1)
@@ -131,7 +121,7 @@ class _Worker(Protocol):
 
 
 class _ProcessWorker:
-    """One process of loky, in an executor of its own: when it dies, no other worker's task is lost."""
+    """One process, in an executor of its own: when it dies, no other worker's task is lost."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work
@@ -139,9 +129,8 @@ class _ProcessWorker:
 
     def submit(self, task: Any) -> Future[Any]:
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(
-                max_workers=1, initializer=_start_worker, initargs=(self._work, os.getpid()), env=ONE_THREAD
-            )
+            start = {"initializer": _start_worker, "initargs": (self._work, os.getpid())}
+            self._executor = ProcessPoolExecutor(max_workers=1, env=ONE_THREAD, **start)
         future: Future[Any] = self._executor.submit(_call_own_work, task)
         return future
 
@@ -155,21 +144,21 @@ class _ProcessWorker:
 _own_work: list[Callable[[Any], Any]] = []
 
 
-def _start_worker(work: Callable[[Any], Any], parent: int) -> None:
-    """Keep the work, leave Ctrl-C to the parent, and end when the parent has ended, however it did."""
-    _own_work[:] = [work]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
-
-
-def _exit_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(PARENT_CHECK)
-    os._exit(1)
-
-
 def _call_own_work(task: Any) -> Any:
     return _own_work[0](task)
+
+
+def _start_worker(work: Callable[[Any], Any], parent: int) -> None:
+    """Keep the work, leave Ctrl-C to the parent, and end when the parent has ended, however it did."""
+
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    _own_work[:] = [work]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 class _RayWorker:
@@ -177,8 +166,8 @@ class _RayWorker:
 
     def __init__(self, ray: Any, work: Any) -> None:
         self._ray, self._work = ray, work
-        self._task: Any = None
         self._call = ray.remote(num_cpus=1, max_retries=0)(_call)
+        self._task: Any = None
 
     def submit(self, task: Any) -> Future[Any]:
         self._task = self._call.remote(self._work, task)
@@ -202,14 +191,9 @@ def _connect(ray: Any, address: str) -> None:
         if host and port.isdigit():
             socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
         ray.init(address=address, log_to_driver=False)
-    except OSError as error:
-        message = (
-            f"there is no Ray cluster at {address!r}: start one with `ray start --head`, or give the address of one "
-            "that runs"
-        )
-        raise ConnectionError(message) from error
-    except (ValueError, RuntimeError) as error:  # no address, or another version of Ray
-        message = f"the Ray cluster at {address!r} cannot be used: {str(error).strip().splitlines()[0]}"
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        message = f"there is no Ray cluster at {address!r} ({reason}): start one with `ray start --head`"
         raise ConnectionError(message) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, before)  # Ray sets its own

@@ -6,13 +6,11 @@ same study as one, and so does a search that was stopped and goes on from its st
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 import re
 import secrets
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -20,22 +18,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import joblib
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone, is_regressor
 from sklearn.model_selection import KFold
-from sklearn.utils import _safe_indexing
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import _num_samples
 
 from dln._atomic import AnyPath
 from dln._dln import DLNRegressor
-from dln._errors import FitInterruptedWarning, import_extra
+from dln._errors import import_extra
 from dln._pool import Lost, Pool
 from dln._rule import RuleRegressor
+from dln._trial import CrossValidation, Task, TrialRecord, loss_limits
 from dln._version import __version__
 from dln.data._target import check_target
 
@@ -45,14 +43,11 @@ __all__ = ["Space", "Study", "StudyError", "TrialRecord", "paper_space", "rule_s
 ROUND: Final = 4
 #: Rows up to which a search has so many folds; above, it has 2. The paper: 2 to 4, more for smaller tables.
 FOLDS: Final = ((1000, 4), (5000, 3))
-#: Complete trials from which on others are pruned, and standard deviations that a trial may be behind the best.
-ENOUGH_TRIALS: Final = 5
-MARGIN: Final = 2.5
+#: What the text of an object has of its place in memory.
+ADDRESS: Final = re.compile(r" at 0x\w+")
 #: Seconds after which the lock of a journal is taken for that of a killed process.
 LOCK_SECONDS: Final = 3
 
-Rows: TypeAlias = npt.NDArray[np.intp]
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: Called with an Optuna trial, whose ``suggest_…`` methods it uses; returns parameters to set.
 Space: TypeAlias = Callable[[Any], dict[str, Any]]
 
@@ -99,40 +94,6 @@ class StudyError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class TrialRecord:
-    """Result of one trial.
-
-    Attributes
-    ----------
-    number : int
-        Counted from 0, the estimator as it was given.
-    state : {"complete", "pruned", "failed"}
-        How it ended.
-    params : dict
-        Parameters that were set.
-    fold_values : tuple of float
-        Mean squared error of each fold that was run.
-    seconds : float
-        Duration.
-    error : str
-        Message of the error, where the trial failed.
-
-    """
-
-    number: int
-    state: Literal["complete", "pruned", "failed"]
-    params: Mapping[str, Any]
-    fold_values: tuple[float, ...] = ()
-    seconds: float = 0.0
-    error: str = ""
-
-    @property
-    def value(self) -> float | None:
-        """Cross-validated mean squared error of a complete trial."""
-        return sum(self.fold_values) / len(self.fold_values) if self.state == "complete" else None
-
-
-@dataclass(frozen=True, slots=True)
 class Study:
     """Result of a search.
 
@@ -144,15 +105,12 @@ class Study:
         By number.
     folds : int
         Folds of the cross-validation.
-    seed : int
-        The `random_state`, drawn if none was given.
 
     """
 
     estimator: Any
     trials: tuple[TrialRecord, ...]
     folds: int
-    seed: int
 
     @property
     def best_trial(self) -> TrialRecord:
@@ -169,14 +127,9 @@ class Study:
         """Cross-validated mean squared error of the best trial, in the target's units squared."""
         return self.best_trial.value or 0.0
 
+    @property
     def best_estimator(self) -> Any:
-        """Return the estimator with the best parameters, to be fitted.
-
-        Returns
-        -------
-        regressor
-
-        """
+        """The estimator with the best parameters, not fitted."""
         return clone(self.estimator).set_params(**self.best_params)
 
 
@@ -236,130 +189,45 @@ def search(
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> def space(trial):
-    ...     return {"alpha": trial.suggest_float("alpha", 0.001, 10, log=True)}
-    >>> study = search(Ridge(), X, y, space=space, n_trials=12, random_state=0)
+    >>> study = search(Ridge(), X, y, space=lambda t: {"alpha": t.suggest_float("alpha", 0.01, 10)}, n_trials=8)
     >>> len(study.trials), study.best_value < study.trials[0].value, list(study.best_params)
-    (12, True, ['alpha'])
+    (8, True, ['alpha'])
 
     """
+    if isinstance(estimator, type) or not is_regressor(estimator):
+        message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
+        raise ValueError(message)
     X = X if hasattr(X, "shape") else np.asarray(X)
     y = check_target(y, _num_samples(X), "y")
     n_folds = min(len(y), next((folds for rows, folds in FOLDS if len(y) <= rows), 2)) if cv is None else cv
-    _check_whole("n_trials", n_trials, 1, None)
-    _check_whole("cv", n_folds, 2, len(y))
+    check_scalar(n_trials, "n_trials", Integral, min_val=1)
+    check_scalar(n_folds, "cv", Integral, min_val=2, max_val=len(y))
     if random_state is not None:
-        _check_whole("random_state", random_state, 0, 2**32 - 1)
-    space = _own_space(estimator) if space is None else space
+        check_scalar(random_state, "random_state", Integral, min_val=0, max_val=2**32 - 1)
+    if space is None:
+        space = paper_space if isinstance(estimator, DLNRegressor) else None
+        space = rule_space if isinstance(estimator, RuleRegressor) else space
     with _quiet_optuna() as optuna:
-        facts = {
-            "estimator": _description(estimator),
-            "space": _fingerprint(optuna, space, estimator),
-            "data": _digest(X, y),
-            "cv": n_folds,
-            "prune": prune,
-            "random_state": random_state if random_state is None else int(random_state),
-            "version": __version__,
-        }
-        journal = _open_journal(optuna, storage, facts)
-        seed = journal.user_attrs["seed"]
+        drawn = _probe(optuna, space, estimator)
+        # In a storage a search is known by all that the results of its trials depend on.
+        facts = [__version__, _description(estimator), drawn, _columns(X), y, n_folds, prune, random_state]
+        kept = _open_storage(optuna, storage)
+        journal = optuna.create_study(study_name=joblib.hash(facts), storage=kept, load_if_exists=True)
+        seed = journal.user_attrs.get("seed", secrets.randbits(31) if random_state is None else int(random_state))
+        journal.set_user_attr("seed", seed)
         seeded = _fill(estimator, "random_state", seed)
         run = _Search(optuna, space, seeded, seed, journal, prune, tuple(callbacks))
         if run.missing(n_trials) and not run.stopped:
             splits = tuple(KFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y))))
             is_alone = n_jobs in {None, 1} and ray is None
-            work = _CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits)
+            work = CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits)
             with closing(Pool(work, n_jobs, ray)) as pool:
                 run.to(n_trials, pool)
     trials = tuple(run.records[number] for number in sorted(run.records))
     if all(trial.value is None for trial in trials):
         message = f"all {len(trials)} trials failed, the first of them with {trials[0].error}"
         raise StudyError(message)
-    return Study(seeded, trials, n_folds, seed)
-
-
-# --- a trial ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Rivals:
-    """Earlier trials that a trial has to keep up with: the fold losses of the best, and a spread.
-
-    The difference of two trials varies from fold to fold with a standard deviation, the spread. Its mean over all n
-    folds, predicted from k of them, is off by a standard deviation of spread · √((n - k) / (n · k)).
-    """
-
-    best: tuple[float, ...] = ()
-    spread: float = 0.0
-
-    @classmethod
-    def of(cls, losses: Sequence[tuple[float, ...]]) -> _Rivals:
-        """Return the rivals, given the fold losses of the trials before the round."""
-        n_folds = max(map(len, losses), default=0)
-        whole = [each for each in losses if len(each) == n_folds > 1]
-        if len(whole) < ENOUGH_TRIALS:
-            return cls()
-        best = min(whole, key=sum)
-        deviations = [np.std(np.subtract(each, best), ddof=1) for each in whole if each is not best]
-        return cls(best, float(np.median(deviations)))
-
-    def rule_out(self, losses: Sequence[float]) -> bool:
-        """Return whether a trial with these losses in its first folds is to be pruned."""
-        n, k = len(self.best), len(losses)
-        if k >= n:
-            return False
-        behind = (sum(losses) - sum(self.best[:k])) / k
-        return behind > MARGIN * self.spread * math.sqrt((n - k) / (n * k))
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A trial to run."""
-
-    number: int
-    params: Mapping[str, Any]
-    rivals: _Rivals = _Rivals()
-
-
-@dataclass(frozen=True, slots=True)
-class _CrossValidation:
-    """The work of a trial: fit and test fold by fold. Its result depends on its arguments alone."""
-
-    estimator: Any
-    X: Any
-    y: Floats
-    splits: Sequence[tuple[Rows, Rows]]
-
-    def __call__(self, task: _Task) -> TrialRecord:
-        start, losses, error = time.perf_counter(), list[float](), ""
-        state: Literal["complete", "pruned", "failed"] = "complete"
-        try:
-            for train, test in self.splits:
-                model = clone(self.estimator).set_params(**task.params)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error", FitInterruptedWarning)
-                    model.fit(_safe_indexing(self.X, train), self.y[train])
-                losses.append(_loss(model.predict(_safe_indexing(self.X, test)), self.y[test]))
-                if task.rivals.rule_out(losses):
-                    state = "pruned"
-                    break
-        except FitInterruptedWarning as interrupt:
-            raise KeyboardInterrupt from interrupt
-        except Exception as failure:  # noqa: BLE001 (kept with the trial; the search goes on)
-            state, error = "failed", f"{type(failure).__name__}: {failure}"
-        return TrialRecord(task.number, state, task.params, tuple(losses), time.perf_counter() - start, error)
-
-
-def _loss(predicted: Any, y: Floats) -> float:
-    error = np.asarray(predicted, dtype=np.float64).reshape(-1) - y
-    loss = float(np.mean(error * error))
-    if not math.isfinite(loss):
-        message = "the predictions are not finite numbers, or too large to square"
-        raise ValueError(message)
-    return loss
-
-
-# --- the loop ---------------------------------------------------------------------------------------------------------
+    return Study(seeded, trials, n_folds)
 
 
 @dataclass(slots=True)
@@ -367,7 +235,7 @@ class _Search:
     """The trials of a search as they come; those of the journal first."""
 
     optuna: Any
-    space: Space
+    space: Any
     estimator: Any
     seed: int
     journal: Any
@@ -389,33 +257,30 @@ class _Search:
         """Return the numbers of the trials that are not finished."""
         return [number for number in range(n_trials) if number not in self.records]
 
-    def to(self, n_trials: int, pool: Pool[_Task, TrialRecord]) -> None:
+    def to(self, n_trials: int, pool: Pool[Task, TrialRecord]) -> None:
         """Run the missing trials up to this number, round by round."""
         size = ROUND * math.ceil(pool.n_jobs / ROUND)
         while (missing := self.missing(n_trials)) and not self.stopped:
             first = missing[0] // ROUND * ROUND
             self._round(range(first, min(first + size, n_trials)), pool)
 
-    def _round(self, numbers: range, pool: Pool[_Task, TrialRecord]) -> None:
+    def _round(self, numbers: range, pool: Pool[Task, TrialRecord]) -> None:
         before = [number for number in sorted(self.records) if number < numbers[0]]
-        rivals = _Rivals.of([self.records[i].fold_values for i in before] if self.prune else [])
+        limits = loss_limits([self.records[i].fold_values for i in before if self.prune])
         asked = self._ask(numbers, before)
         tasks = []
-        for number in [number for number in numbers if number not in self.records]:
-            params, suggested = self._params(asked[number], number), asked[number].params
-            twins = [
-                i for i in before if self.frozen[i].params == suggested != {} and self.records[i].state != "failed"
-            ]
-            if twins:  # the same parameters give the same result
-                self._keep(asked[number], replace(self.records[twins[0]], number=number, params=params, seconds=0.0))
+        for number in (number for number in numbers if number not in self.records):
+            params, values = self._params(asked[number], number), asked[number].params
+            same = [self.records[i] for i in before if values and self.frozen[i].params == values]
+            if same and same[0].state != "failed":  # the same parameters have the same result
+                self._keep(asked[number], replace(same[0], number=number, params=params, seconds=0.0))
             else:
-                tasks.append(_Task(number, params, rivals))
+                tasks.append(Task(number, params, limits))
         with closing(pool.run(tasks)) as results:
             for task, result in results:
                 if isinstance(result, Lost):
-                    self._keep(asked[task.number], TrialRecord(task.number, "failed", task.params, error=result.reason))
-                else:
-                    self._keep(asked[task.number], result)
+                    result = TrialRecord(task.number, "failed", task.params, error=result.reason)  # noqa: PLW2901
+                self._keep(asked[task.number], result)
                 if self.stopped:
                     return
 
@@ -447,7 +312,7 @@ class _Search:
 
     def _params(self, trial: Any, number: int) -> dict[str, Any]:
         """Return the parameters that the space makes of the values suggested; none for the first trial."""
-        return self.space(self.optuna.trial.FixedTrial(trial.params, number)) if number else {}
+        return dict(self.space(self.optuna.trial.FixedTrial(trial.params, number))) if number else {}
 
     def _keep(self, asked: Any, record: TrialRecord) -> None:
         """Add a finished trial, and write it to the journal as one line."""
@@ -470,26 +335,6 @@ class _Search:
             self.stopped = True
 
 
-# --- setting out ------------------------------------------------------------------------------------------------------
-
-
-def _check_whole(name: str, value: Any, least: int, most: int | None) -> None:
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        message = f"{name} must be a whole number {limits}, got {value!r}"
-        raise ValueError(message)
-
-
-def _own_space(estimator: Any) -> Space:
-    if isinstance(estimator, DLNRegressor):
-        return paper_space
-    if isinstance(estimator, RuleRegressor):
-        return rule_space
-    message = f"space must be given for {estimator!r}: a function space(trial) that returns parameters to set"
-    raise ValueError(message)
-
-
 def _fill(estimator: Any, name: str, value: int) -> Any:
     """Return a copy in which a parameter, in all parts of the estimator, has this value where it is None."""
     copy = clone(estimator)
@@ -499,35 +344,26 @@ def _fill(estimator: Any, name: str, value: int) -> Any:
 
 def _description(estimator: Any) -> str:
     """Return the parameters that a fit depends on, as text without addresses in memory."""
-    if isinstance(estimator, type) or not is_regressor(estimator):
-        message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
-        raise ValueError(message)
     plain = clone(estimator)
-    others = {each for each in plain.get_params() if each.split("__")[-1] in {"callbacks", "n_jobs", "verbose"}}
+    others = {name for name in plain.get_params() if name.split("__")[-1] in {"callbacks", "n_jobs", "verbose"}}
     params = plain.set_params(**dict.fromkeys(others)).get_params()
-    texts = {name: re.sub(r" at 0x\w+", "", repr(value)) for name, value in sorted(params.items())}
-    return f"{type(estimator).__name__} {json.dumps(texts)}"
+    return ADDRESS.sub("", f"{type(plain).__name__} {sorted((name, repr(params[name])) for name in params)}")
 
 
-def _digest(X: Any, y: Floats) -> str | None:
+def _columns(X: Any) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    columns = [(name, frame[name].to_numpy()) for name in frame.columns] if isinstance(frame, nw.DataFrame) else X
-    digest: str | None = joblib.hash((columns, y))
-    return digest
+    return [(name, frame[name].to_numpy()) for name in frame.columns] if isinstance(frame, nw.DataFrame) else X
 
 
-def _fingerprint(optuna: Any, space: Any, estimator: Any) -> str:
-    """Return a draw and its distributions; refuse a space that sets what the estimator does not have."""
+def _probe(optuna: Any, space: Space | None, estimator: Any) -> str:
+    """Return a point of a space and its distributions, as text; refuse a space of parameters that do not exist."""
     trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0)).ask()
     params = space(trial) if callable(space) else None
     if not isinstance(params, dict):
         message = f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
         raise ValueError(message)
     clone(estimator).set_params(**params)
-    return repr((params, trial.distributions))
-
-
-# --- the storage ------------------------------------------------------------------------------------------------------
+    return ADDRESS.sub("", repr((params, trial.distributions)))
 
 
 @contextmanager
@@ -542,20 +378,11 @@ def _quiet_optuna() -> Iterator[Any]:
         optuna.logging.set_verbosity(before)
 
 
-def _open_journal(optuna: Any, path: AnyPath | None, facts: Mapping[str, Any]) -> Any:
-    """Return the Optuna study of the search that these facts describe, in a journal or in memory."""
-    storage = None if path is None else _open_storage(optuna, Path(path))
-    name = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    study = optuna.create_study(study_name=name, storage=storage, load_if_exists=True)
-    if "seed" not in study.user_attrs:
-        study.set_user_attr("search", facts)
-        seed = secrets.randbits(31) if facts["random_state"] is None else facts["random_state"]
-        study.set_user_attr("seed", seed)
-    return study
-
-
-def _open_storage(optuna: Any, path: Path) -> Any:
-    """Return the storage in a journal; the start of a line that a kill cut off is taken away."""
+def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
+    """Return the storage in a journal, or None; the start of a line that a kill cut off is taken away."""
+    if storage is None:
+        return None
+    path = Path(storage)
     if path.is_dir() or not path.parent.is_dir():
         message = f"storage must be the path of a file in a folder that exists, got {str(path)!r}"
         raise StudyError(message)

@@ -64,4 +64,4 @@ def test_if_all_trials_fail_the_error_gives_the_first():
 def test_predictions_that_are_not_numbers_are_a_failure():
     """A model that predicts infinity can neither win nor end the search."""
     study = search(Scripted(), X, Y, space=lambda _: {"shift": np.inf}, n_trials=2, random_state=0)
-    assert study.trials[1].error == "ValueError: the predictions are not finite numbers, or too large to square"
+    assert study.trials[1].error == "ValueError: Input contains infinity or a value too large for dtype('float64')."

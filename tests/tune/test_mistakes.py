@@ -17,15 +17,14 @@ from searches import X, Y, alphas, ridge
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_trials": 0}, "n_trials must be a whole number of at least 1, got 0"),
-        ({"n_trials": 2.5}, "n_trials must be a whole number of at least 1, got 2.5"),
-        ({"cv": 1}, "cv must be a whole number from 2 to 200, got 1"),
-        ({"cv": 500}, "cv must be a whole number from 2 to 200, got 500"),
-        ({"n_jobs": 0}, "n_jobs must be a whole number above 0, -1 for one per core, or None, got 0"),
-        ({"ray": 7}, "ray must be 'auto', the address of a cluster, or None, got 7"),
-        ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295, got -1"),
-        ({"random_state": "x"}, "random_state must be a whole number from 0 to 4294967295, got 'x'"),
-        ({"space": None}, "space must be given for Ridge()"),
+        ({"n_trials": 0}, "n_trials == 0, must be >= 1"),
+        ({"n_trials": 2.5}, "n_trials must be an instance of int, not float"),
+        ({"cv": 1}, "cv == 1, must be >= 2"),
+        ({"cv": 500}, "cv == 500, must be <= 200"),
+        ({"n_jobs": 0}, "n_jobs must be a number above 0, -1 for one per core, or None, got 0"),
+        ({"random_state": -1}, "random_state == -1, must be >= 0"),
+        ({"random_state": "x"}, "random_state must be an instance of int, not str"),
+        ({"space": None}, "space must be a function space(trial) that returns a dict of parameters to set, got None"),
         ({"space": lambda _: 7}, "space must be a function space(trial) that returns a dict of parameters to set"),
         ({"space": lambda _: {"alhpa": 1}}, "Invalid parameter 'alhpa' for estimator Ridge()"),
         ({"space": "alpha"}, "space must be a function space(trial) that returns a dict of parameters to set"),
@@ -34,13 +33,13 @@ from searches import X, Y, alphas, ridge
         ({"y": None}, "the target y is None"),
         ({"y": Y[:-1]}, "inconsistent numbers of samples"),
         ({"y": np.where(Y > 10, np.nan, Y)}, "Input y contains NaN"),
-        ({"X": X[:1], "y": Y[:1]}, "cv must be a whole number from 2 to 1, got"),
+        ({"X": X[:1], "y": Y[:1]}, "cv == 1, must be >= 2"),
     ],
 )  # fmt: skip
 def test_one_sentence_for_each_mistake(options, sentence):
     """The sentence says what was required and what was received."""
     options = {"estimator": Ridge(), "X": X, "y": Y, "space": alphas, "n_trials": 2, "random_state": 0, **options}
-    with pytest.raises(ValueError, match=re.escape(sentence)):
+    with pytest.raises((ValueError, TypeError), match=re.escape(sentence)):
         search(options.pop("estimator"), options.pop("X"), options.pop("y"), **options)
 
 

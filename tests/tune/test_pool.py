@@ -15,11 +15,6 @@ import pytest
 from dln._pool import Lost, Pool
 
 
-def doubled(number):
-    """Return twice the number."""
-    return 2 * number
-
-
 def test_without_a_second_worker_tasks_run_here_one_by_one():
     """With one job, a task is drawn when the result of the one before it has been taken, in this process."""
     drawn = []
@@ -111,4 +106,4 @@ def test_workers_end_with_the_process_that_started_them():
 @pytest.mark.parametrize("n_jobs", [None, 1, -(10**6)])
 def test_one_worker_at_least(n_jobs):
     """However small the number, there is one worker, this process."""
-    assert Pool(doubled, n_jobs).is_here
+    assert list(Pool(lambda _: os.getpid(), n_jobs).run([0])) == [(0, os.getpid())]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dln.tune import MARGIN, _Rivals, search
+from dln._trial import MARGIN, loss_limits
+from dln.tune import search
 from searches import Scripted, X, Y, ridge
 
 
@@ -23,17 +24,13 @@ def test_a_trial_can_end_between_folds():
 
 
 def test_a_trial_may_be_behind_by_what_folds_differ():
-    """After a fold a trial is given up if it is further behind the best than the other folds could make good."""
+    """After a fold a trial is pruned if it is further behind the best than the other folds could make good."""
     best = (1.0, 2.0, 3.0, 4.0)
     shifted = [tuple(loss + 1 + 0.1 * sign * (-1) ** k for k, loss in enumerate(best)) for sign in (1, -1, 1, -1)]
-    rivals = _Rivals.of([*shifted, best])
-    assert rivals.best == best
-    assert rivals.spread == pytest.approx(0.1 * (4 / 3) ** 0.5)
-    margin = MARGIN * rivals.spread * (3 / 4) ** 0.5
-    assert not rivals.rule_out([1.0 + 0.99 * margin])
-    assert rivals.rule_out([1.0 + 1.01 * margin])
-    assert not rivals.rule_out([9.0, 9.0, 9.0, 9.0])  # nothing is left to save
-    assert _Rivals.of(shifted).best == ()  # too few to say
+    sigma = 0.1 * (4 / 3) ** 0.5
+    expected = [sum(best[:k]) + MARGIN * sigma * (k * (4 - k) / 4) ** 0.5 for k in (1, 2, 3)]
+    assert loss_limits([*shifted, best, (0.5,)]) == pytest.approx(expected)
+    assert loss_limits(shifted) == ()  # too few
 
 
 def test_pruning_does_not_lose_the_winner():
@@ -44,9 +41,9 @@ def test_pruning_does_not_lose_the_winner():
         trials = 1 + rng.exponential(0.3, 32)[:, None] + rng.normal(0, 0.3, 4) + rng.normal(0, 0.05, (32, 4))
         known = []
         for first in range(0, 32, 4):
-            rivals = _Rivals.of(known)
+            limits = loss_limits(known)
             for losses in trials[first : first + 4].tolist():
-                seen = next((k for k in (1, 2, 3) if rivals.rule_out(losses[:k])), 4)
+                seen = next((k for k, limit in enumerate(limits, start=1) if sum(losses[:k]) > limit), 4)
                 known.append(tuple(losses[:seen]))
                 saved += 4 - seen
         kept += len(known[int(trials.mean(axis=1).argmin())]) == 4

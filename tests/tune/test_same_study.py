@@ -27,8 +27,8 @@ def test_a_search_without_a_seed_goes_on_with_the_one_it_had(tmp_path):
     path = tmp_path / "study.log"
     first = ridge(4, storage=path, random_state=None)
     second = ridge(9, storage=path, random_state=None)
-    assert second.seed == first.seed
-    assert results(second) == results(ridge(9, random_state=first.seed))
+    assert second.estimator.random_state == first.estimator.random_state
+    assert results(second) == results(ridge(9, random_state=first.estimator.random_state))
 
 
 def test_a_search_that_was_killed_while_it_wrote_goes_on(tmp_path):

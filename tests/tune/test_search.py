@@ -72,7 +72,7 @@ def test_a_regressor_inside_a_pipeline_is_searched_too():
         return {f"ridge__{name}": value for name, value in alphas(trial).items()}
 
     study = search(make_pipeline(StandardScaler(), Ridge()), X, Y, space=space, n_trials=3, random_state=4)
-    assert study.best_estimator()["ridge"].random_state == 4
+    assert study.best_estimator["ridge"].random_state == 4
     assert all(set(trial.params) == {"ridge__alpha"} for trial in study.trials[1:])
 
 
@@ -81,4 +81,4 @@ def test_a_network_is_searched_in_its_own_space():
     model = DLNRegressor(hidden_layer_sizes=(12, 8), max_epochs=3)
     study = search(model, X[:60], Y[:60], n_trials=2, cv=2, random_state=0)
     assert "temperature_decay" in study.trials[1].params
-    assert study.best_estimator().fit(X, Y).predict(X).shape == (200,)
+    assert study.best_estimator.fit(X, Y).predict(X).shape == (200,)

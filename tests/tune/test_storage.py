@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import polars as pl
 import pytest
 from sklearn.linear_model import Ridge
@@ -68,13 +66,3 @@ def test_paths_that_cannot_be(storage, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StudyError, match="storage must be the path of a file in a folder that exists, got"):
         ridge(2, storage=storage)
-
-
-def test_the_storage_describes_the_search(tmp_path):
-    """Estimator, data, folds and seed stand in the journal."""
-    path = tmp_path / "study.log"
-    ridge(1, storage=path)
-    facts = [json.loads(line).get("user_attr", {}).get("search") for line in path.read_text().splitlines()]
-    (found,) = [each for each in facts if each]
-    assert found["estimator"].startswith("Ridge")
-    assert (found["cv"], found["random_state"]) == (4, 0)

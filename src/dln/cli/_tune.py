@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,14 +56,15 @@ def tune(
     from dln import tune as library
     from dln.cli._output import check_model_output
     from dln.cli._seconds import seconds
+    from dln.cli._terminal import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
 
     if output is not None:
         check_model_output(output, force=force)
-    limit = seconds(time_limit)
+    end = time.monotonic() + (seconds(time_limit) or math.inf)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
     size = _options.limits(learner, max_conditions, max_rule_length, None)
-    model = _model(kind, {"random_state": seed, **size}, learner)
+    model = kind(random_state=seed, **size)
     chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or ())
     file, data = read_training_table(table, chosen)
     storage = storage or f"{'stdin' if table == '-' else Path(table).name.partition('.')[0]}.tune.log"
@@ -71,7 +72,15 @@ def tune(
     if talks:
         show_columns(file, data, chosen)
         remark(f"\nTrials are kept in {storage}: the same command goes on from there.")
-    watch = _Watch(trials, math.inf if limit is None else time.monotonic() + limit, talks=talks)
+    values: list[float] = []
+
+    def watch(trial: TrialRecord) -> bool:
+        values.append(math.inf if trial.value is None else trial.value)
+        if talks:
+            result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
+            remark(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
+        return time.monotonic() > end
+
     try:
         with warnings_as_sentences():
             study = library.search(
@@ -79,7 +88,7 @@ def tune(
                 data.X,
                 data.y,
                 n_trials=trials,
-                space=lambda trial: {**space(trial), **size},  # what is asked for is not searched for
+                space=lambda trial: {**space(trial), **size},  # the user's limits are not searched
                 storage=storage,
                 random_state=seed,
                 n_jobs=jobs,
@@ -89,48 +98,27 @@ def tune(
     except ConnectionError as error:
         raise Mistake(str(error)) from error
     except KeyboardInterrupt:
-        complain(f"interrupted: {watch.n_done} trials are kept in {storage}, and the same command goes on from there")
+        complain(f"interrupted: {len(values)} trials are kept in {storage}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     if output is not None:
-        best = study.best_estimator().fit(data.X, data.y)
+        best = study.best_estimator.fit(data.X, data.y)
         best.target_name_ = target
         best.save(output)
     variance = float(data.y.to_numpy().astype(float).var())
-    if as_json:
-        _print_json({"table": file.label, "target": target, "storage": storage, "model": output}, study, variance)
-    elif not quiet:
-        _tell_result(study, model, variance, output)
+    if not as_json and not quiet:
+        _show(study, model, variance, output)
+    elif as_json:
+        trials_facts = [asdict(trial) for trial in study.trials]
+        best = {"trial": study.best_trial.number, "params": study.best_params, "mean_squared_error": study.best_value}
+        facts = {"table": file.label, "target": target, "storage": storage, "model": output, "folds": study.folds}
+        print_json({**facts, "best": {**best, "r2": _r2(study.best_value, variance)}, "trials": trials_facts})
 
 
-def _model(kind: type[CircuitRegressor], settings: Mapping[str, Any], learner: str) -> CircuitRegressor:
-    known = kind().get_params()
-    for name in settings:
-        if name not in known:
-            message = f"--{name.replace('_', '-')} does not go with --learner {learner}"
-            raise Mistake(message)
-    return kind(**settings)
+def _r2(value: float, variance: float) -> float | None:
+    return 1 - value / variance if variance else None
 
 
-class _Watch:
-    """Shows each trial, and ends the search when its time is over."""
-
-    def __init__(self, n_trials: int, end: float, *, talks: bool) -> None:
-        self._n_trials, self._end, self._talks = n_trials, end, talks
-        self.n_done, self._best = 0, math.inf
-
-    def __call__(self, trial: TrialRecord) -> bool:
-        self.n_done += 1
-        self._best = min(self._best, math.inf if trial.value is None else trial.value)
-        if self._talks:
-            result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
-            remark(f"trial {self.n_done} of {self._n_trials}: {result}, lowest RMSE {math.sqrt(self._best):.5g}")
-        return time.monotonic() > self._end
-
-
-# --- what is shown ----------------------------------------------------------------------------------------------------
-
-
-def _tell_result(study: Study, model: CircuitRegressor, variance: float, output: str | None) -> None:
+def _show(study: Study, model: CircuitRegressor, variance: float, output: str | None) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -143,39 +131,15 @@ def _tell_result(study: Study, model: CircuitRegressor, variance: float, output:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
         if trial.value is not None:
-            r2 = 1 - trial.value / variance if variance else math.nan
-            table.add_row(name, f"{r2:.4f}", thousands(math.sqrt(trial.value)))
+            table.add_row(name, f"{_r2(trial.value, variance) or math.nan:.4f}", thousands(math.sqrt(trial.value)))
     show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", table, "")
-    given = model.get_params()
-    changes = [
-        (name, f"{value} (was {given[name]})") for name, value in study.best_params.items() if value != given[name]
-    ]
-    if changes:
-        show("The best parameters:", facts(changes))
-    else:
-        show("Nothing better was found than the parameters as they were.")
+    given, best = model.get_params(), study.best_params
+    changes = [(name, f"{value} (was {given[name]})") for name, value in best.items() if value != given[name]]
+    show(*(["The best parameters:", facts(changes)] if changes else ["No other parameters were better."]))
     if output is not None:
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
-    else:
-        arguments = {"random_state": given["random_state"], **study.best_params}
-        line = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        show(
-            "\nIn Python:",
-            Text(f"  {type(model).__name__}({line})"),
-            "With -o best.dln the same command saves the model.",
-        )
-
-
-def _print_json(document: dict[str, Any], study: Study, variance: float) -> None:
-    from dataclasses import asdict
-
-    from dln.cli._terminal import print_json
-
-    best = {
-        "trial": study.best_trial.number,
-        "params": study.best_params,
-        "mean_squared_error": study.best_value,
-        "r2": 1 - study.best_value / variance if variance else None,
-    }
-    trials = [asdict(trial) for trial in study.trials]
-    print_json({**document, "folds": study.folds, "best": best, "trials": trials})
+        return
+    line = ", ".join(f"{name}={value!r}" for name, value in {"random_state": given["random_state"], **best}.items())
+    show(
+        "\nIn Python:", Text(f"  {type(model).__name__}({line})"), "With -o best.dln the same command saves the model."
+    )
