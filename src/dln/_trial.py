@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -14,8 +13,6 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import mean_squared_error
 from sklearn.utils import _safe_indexing
-
-from dln._errors import FitInterruptedWarning
 
 #: Complete trials from which on others are pruned, and standard deviations that a trial may be behind the best.
 ENOUGH_TRIALS: Final = 5
@@ -80,15 +77,11 @@ class CrossValidation:
         try:
             for train, test in self.splits:
                 model = clone(self.estimator).set_params(**task.params)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error", FitInterruptedWarning)
-                    model.fit(_safe_indexing(self.X, train), self.y[train])
+                model.fit(_safe_indexing(self.X, train), self.y[train])
                 losses.append(mean_squared_error(self.y[test], model.predict(_safe_indexing(self.X, test))))
                 if len(losses) <= len(task.limits) and sum(losses) > task.limits[len(losses) - 1]:
                     state = "pruned"
                     break
-        except FitInterruptedWarning as interrupt:
-            raise KeyboardInterrupt from interrupt
         except Exception as failure:  # noqa: BLE001 (kept with the trial; the search goes on)
             state, error = "failed", f"{type(failure).__name__}: {failure}"
         return TrialRecord(task.number, state, task.params, tuple(losses), time.perf_counter() - start, error)

@@ -131,7 +131,8 @@ def _show(study: Study, model: CircuitRegressor, variance: float, output: str | 
         table.add_column(heading, justify="right", no_wrap=True)
     for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
         if trial.value is not None:
-            table.add_row(name, f"{_r2(trial.value, variance) or math.nan:.4f}", thousands(math.sqrt(trial.value)))
+            r2 = _r2(trial.value, variance)
+            table.add_row(name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value)))
     show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", table, "")
     given, best = model.get_params(), study.best_params
     changes = [(name, f"{value} (was {given[name]})") for name, value in best.items() if value != given[name]]
@@ -140,6 +141,4 @@ def _show(study: Study, model: CircuitRegressor, variance: float, output: str | 
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
     line = ", ".join(f"{name}={value!r}" for name, value in {"random_state": given["random_state"], **best}.items())
-    show(
-        "\nIn Python:", Text(f"  {type(model).__name__}({line})"), "With -o best.dln the same command saves the model."
-    )
+    show("\nIn Python:", Text(f"  {type(model).__name__}({line})"), "With -o best.dln the same command saves it.")
