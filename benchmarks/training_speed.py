@@ -3,7 +3,7 @@
     python benchmarks/training_speed.py [--compiled]
 
 A step is forward, backward and Adam on one batch. PyTorch runs the reference as it is (gathered candidates), and a
-dense variant that multiplies by a matrix of probabilities over all rows, as the paper's code does; with --compiled the
+dense variant that multiplies by a matrix of probabilities over all rows; with --compiled the
 gathered one through torch.compile as well. Times are the processor's, each the best of five medians: a shared machine
 is slower for seconds at a time.
 """
