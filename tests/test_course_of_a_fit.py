@@ -1,4 +1,4 @@
-"""The course of a fit: it is told, may be stopped, keeps its time, and leaves no half of a model."""
+"""A fit keeps its time limit, and one that fails changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model is a page: whatever the table, its conditions and rules stay within what was asked for."""
+"""A model is a page: whatever the table, its conditions and rules stay within the limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_defaults_are_one_page(houses):
     ],
 )
 def test_limits_are_kept(kind, limits):
-    """Conditions, the length of a rule and the number of rules stay within what was asked for, at every size."""
+    """Conditions, the length of a rule and the number of rules stay within the limits, at every size."""
     X, y = some_table(kind)
     model = small(**limits).fit(X, y)
     for point in model.frontier_:
@@ -68,7 +68,7 @@ def test_unlimited_conditions_on_a_small_table():
 
 
 def test_rules_are_limited_only_where_asked():
-    """What larger sizes are worth is told for as many rules as they have conditions, unless max_rules says fewer."""
+    """Larger sizes are validated with as many rules as they have conditions, unless max_rules is smaller."""
     assert RuleRegressor(max_conditions=10)._config().search.budget.resized(400).rules >= 400
     assert RuleRegressor(max_conditions=10, max_rules=18)._config().search.budget.resized(400).rules == 18
 

@@ -50,7 +50,7 @@ def test_rules_are_grown_on_another_target_too(friedman):
 
 @given(seeds, st.integers(1, 20), st.integers(1, 6))
 def test_the_budget_is_kept(seed, conditions, n_rules):
-    """Whatever the candidates, the chosen ones are some of them, once each, within conditions and rules."""
+    """Selected rules are candidates, once each, within conditions and rules."""
     task = some_task(seed)
     candidates = expressions_of(task, seed, 25, max_length=5)
     chosen = select(task, candidates + candidates[:3], Budget(conditions, 5, n_rules))

@@ -82,7 +82,7 @@ def test_no_plain_change_is_better(seed, longest, price):
 @settings(max_examples=25)
 @given(seeds, st.integers(1, 14), st.integers(1, 5))
 def test_a_sweep_keeps_the_budget_and_lowers_the_loss(seed, room, longest):
-    """However many rules are changed in one call, the set does not outgrow the budget, and each change helps."""
+    """Changes in one call keep the set within the budget, and each lowers the loss."""
     rules, _ = some_rules(seed)
     before, own_longest = refitted(rules.task, rules.fires)[0], max(rules.lengths)
     budget = Budget(rules.n_conditions + room, longest, 10)
@@ -96,7 +96,7 @@ def test_a_sweep_keeps_the_budget_and_lowers_the_loss(seed, room, longest):
 @settings(max_examples=25)
 @given(seeds, st.integers(2, 5))
 def test_longer_rules_are_the_best_extensions(seed, longest):
-    """What is told is the best of all longer rules, and by how much it lowers the loss; nothing is changed yet."""
+    """`longer` returns the best of all longer rules and by how much it lowers the loss, and changes nothing."""
     rules, _ = some_rules(seed)
     before = list(rules.expressions)
     found = {change.rule: change for change in longer(rules, Budget(100, longest, 10), EVERYTHING)}
@@ -114,7 +114,7 @@ def test_longer_rules_are_the_best_extensions(seed, longest):
 @settings(max_examples=25)
 @given(seeds, st.booleans())
 def test_shorter_rules_are_those_missed_least(seed, only_whole):
-    """What is told is the part that is missed least for each of its conditions, or the whole rule."""
+    """`shorter` returns the part that costs least per condition, or the whole rule."""
     rules, _ = some_rules(seed)
     for j, change in enumerate(shorter(rules, only_whole=only_whole)):
         expression = rules.expressions[j]
@@ -133,6 +133,6 @@ def test_shorter_rules_are_those_missed_least(seed, only_whole):
 
 
 def test_a_rule_at_its_longest_is_not_extended():
-    """Where only longer rules are asked for and none is allowed, there is no change."""
+    """Rules at their largest length are not made longer."""
     rules, _ = some_rules(3)
     assert not longer(rules, Budget(100, 1, 10), EVERYTHING)

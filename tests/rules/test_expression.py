@@ -18,7 +18,7 @@ def drawn(seed):
 
 @given(seeds)
 def test_signals_are_what_the_gates_make_of_the_tests(seed):
-    """Where an expression fires is the gates' table applied to where its tests fire."""
+    """Expressions are evaluated by the gates' truth tables."""
     _, inputs, signals, expression = drawn(seed)
 
     def plain(node):
@@ -56,7 +56,7 @@ def test_parts_are_found_and_taken_away(seed):
 
 
 def test_tests_are_forgotten_when_they_are_too_many(monkeypatch):
-    """However many tests were asked for, only so many are kept."""
+    """A limited number of tests is kept."""
     rng, inputs, signals, _ = drawn(0)
     monkeypatch.setattr(Signals, "MAX_KEPT", 10)
     for _ in range(100):

@@ -18,7 +18,7 @@ class Silent:
     """Shows no progress."""
 
     def stage(self, _name, _total):
-        """Return what moves a bar on that nobody sees."""
+        """Return a function that does nothing."""
         return lambda: None
 
 
@@ -47,7 +47,7 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
 
 
 def test_a_member_keeps_its_budget():
-    """What is found for one of several models has at most its conditions, in rules of at most their length."""
+    """One of several models keeps its share of the conditions, and the length of rules."""
     config = SearchConfig(Budget(1600, 3, 1600), 60, 0)
     rules = learner(config).search_member(some_task(1, n_rows=300), Stream.MEMBER, 1)
     assert 0 < rules.n_conditions <= member(config.budget).conditions

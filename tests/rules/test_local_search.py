@@ -15,7 +15,7 @@ from learned import expressions_of, refitted, seeds, some_task
 
 
 def is_within(rules, budget):
-    """Whether a set keeps a budget."""
+    """Return True if a set keeps a budget."""
     lengths = [length(expression) for expression in rules.expressions]
     return (
         sum(lengths) <= budget.conditions
@@ -60,7 +60,7 @@ def test_extension_spends_the_budget_where_it_pays(friedman):
 
 @given(seeds, st.integers(1, 12), st.integers(1, 5))
 def test_shrinking_reaches_the_budget(seed, conditions, n_rules):
-    """However small the budget, the set is cut down to it, and no rule gets longer."""
+    """A set is cut down to any budget, and no rule gets longer."""
     task = some_task(seed)
     rules = RuleSet(task, expressions_of(task, seed, 6, max_length=4))
     longest = max(map(length, rules.expressions))

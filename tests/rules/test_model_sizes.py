@@ -43,7 +43,7 @@ def test_members_share_the_budget(conditions, rules, n_models):
 
 
 def test_the_smallest_size_that_is_nearly_as_good_is_taken():
-    """Sizes that nobody has validated are not taken; without rows to validate on, each condition needs four rows."""
+    """Sizes without validation are not taken; without rows to validate on, each condition needs four rows."""
     points = [SizedRules(size, (), 0.0, np.empty(0)) for size in (1, 5, 10, 20)]
     assert smallest_good(points, {1: 0.5, 5: 0.8, 10: 0.8005, 20: 0.7}, 1000) == 1
     assert smallest_good(points, {1: 0.5, 5: 0.8}, 1000) == 1

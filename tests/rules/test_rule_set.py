@@ -43,7 +43,7 @@ def test_gains_are_what_a_refit_with_the_rule_gains(seed):
 
 @given(seeds)
 def test_the_residual_is_what_ridge_regression_leaves(seed):
-    """What the refitted rules leave of the target, and the inverse of their products."""
+    """Residuals and the inverse are those of ridge regression."""
     rules, _ = drawn(seed)
     task = rules.task
     _, intercept, weights = refitted(task, rules.fires)

@@ -1,4 +1,4 @@
-"""What rules learn: teachers, folds, mixes of targets, and screening."""
+"""The target of rules: teachers, folds, mixes, and screening."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -130,14 +130,14 @@ def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
 
 
 def test_without_time_for_all_teachers_there_are_none(friedman):
-    """Where there is no time for all teachers there are no predictions."""
+    """Without time for all teachers there are no predictions."""
     rows = np.arange(60)
     sample = sample_of(friedman.inputs.at(rows), friedman.target[rows])
     assert cross_fitted(sample, 1, stop=lambda: True) is None
 
 
 def test_the_number_of_teachers():
-    """Kernel machines are for up to 6000 rows; no more kinds are counted than asked for."""
+    """Kernel machines are for up to 6000 rows; no more kinds are counted than `n_kinds`."""
     assert [n_teachers(rows, kinds) for rows, kinds in ((100, 4), (6001, 4), (100, 1), (100, 0))] == [4, 2, 1, 0]
 
 
@@ -156,7 +156,7 @@ def test_wide_tables_are_screened(monkeypatch):
 
 
 def test_a_task_has_weights_of_mean_one_and_a_centred_target():
-    """Whatever the scale of the weights, the task is the same."""
+    """The scale of the weights does not matter."""
     task = some_task(3)
     other = task_of(task.inputs, task.target, 7.0 * task.weight)
     np.testing.assert_allclose(other.weight, task.weight)

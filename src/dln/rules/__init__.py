@@ -1,5 +1,1 @@
-"""Learning: from a table to the rules of a one-page model.
-
-Teachers steady the target, networks and greedy growth propose candidate rules, selection and polish choose among them
-within a budget of conditions, and weights are solved for at the end.
-"""
+"""`RuleRegressor`'s learner: from a table to a page of rules. `_learn` reads as the algorithm."""

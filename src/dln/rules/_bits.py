@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba.core import types
 from numba.extending import intrinsic
 
+from dln._compile import inner
 from dln.solve._products import Bools, Floats
 
 Words = npt.NDArray[np.uint64]
@@ -107,3 +108,40 @@ def lowest_bit(_context: Any, _word: Any) -> Any:
         return builder.cttz(arguments[0], one.__class__(1)(1))
 
     return _types.uint64(_types.uint64), generate
+
+
+@inner(nogil=True, error_model="numpy")
+def weighted_products(rule: Words, planes: Planes, words: Words, means: Floats, products: Floats) -> float:
+    """Write the weighted products of a rule with centred others; return the weight of the rows it fires on.
+
+    `words` ``(n_rules, n_words)`` and `means` ``(n_rules,)`` are those of the others.
+    """
+    weight_sum = 0.0
+    for r in range(means.size):
+        products[r] = 0.0
+    for plane in range(planes.scales.size):
+        scale, count = planes.scales[plane], np.uint64(0)
+        first, end = planes.first[plane], planes.end[plane]
+        for i in range(first, end):
+            count += count_bits(rule[i] & planes.rows[plane, i])
+        weight_sum += scale * count
+        for r in range(means.size):
+            count = np.uint64(0)
+            for i in range(first, end):
+                count += count_bits(rule[i] & planes.rows[plane, i] & words[r, i])
+            products[r] += scale * count
+    for r in range(means.size):
+        products[r] -= weight_sum * means[r]
+    return weight_sum
+
+
+@inner(nogil=True, error_model="numpy")
+def sum_over(rule: Words, values: Floats) -> float:
+    """Return the sum of values ``(n_rows,)`` over the rows that a rule fires on."""
+    total = 0.0
+    for i in range(rule.size):
+        word = rule[i]
+        while word != 0:
+            total += values[i * WIDTH + np.int64(lowest_bit(word))]
+            word &= word - np.uint64(1)
+    return total

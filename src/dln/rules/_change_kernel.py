@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
-from dln.rules._bits import WIDTH, Words, count_bits, lowest_bit
+from dln.rules._bits import WIDTH, Planes, Words, sum_over, weighted_products
 from dln.rules._constants import DEPENDENT
 from dln.rules._expression import AND, OR
 from dln.rules._rule_set import HALF_A_ROW
@@ -55,11 +55,8 @@ class RowArrays(NamedTuple):
     """(n_inputs,): the first test of each input."""
     valid: Words
     """(n_words,): all rows."""
-    scales: Floats
-    planes: Words
-    first_word: Ints64
-    end_word: Ints64
-    """The weights as `Planes`."""
+    planes: Planes
+    """The weights."""
     bins: npt.NDArray[np.uint8]
     """(n_rows, n_inputs)"""
     n_bins: Ints32
@@ -203,39 +200,6 @@ def _joined(gate: int, a: int, b: int) -> int:
 
 
 @_inner
-def _products(rule: Words, rows: RowArrays, words: Words, means: Floats, across: Floats) -> float:
-    """Write the products of a centred rule with the rules of the set; return the weight of the rows it fires on."""
-    weight_sum = 0.0
-    for r in range(means.size):
-        across[r] = 0.0
-    for plane in range(rows.scales.size):
-        scale, count = rows.scales[plane], np.uint64(0)
-        for i in range(rows.first_word[plane], rows.end_word[plane]):
-            count += count_bits(rule[i] & rows.planes[plane, i])
-        weight_sum += scale * count
-        for r in range(means.size):
-            count = np.uint64(0)
-            for i in range(rows.first_word[plane], rows.end_word[plane]):
-                count += count_bits(rule[i] & rows.planes[plane, i] & words[r, i])
-            across[r] += scale * count
-    for r in range(means.size):
-        across[r] -= weight_sum * means[r]
-    return weight_sum
-
-
-@_inner
-def _sum_over(rule: Words, values: Floats) -> float:
-    """Return the sum of values over the rows that a rule fires on."""
-    total = 0.0
-    for i in range(rule.size):
-        word = rule[i]
-        while word != 0:
-            total += values[i * WIDTH + np.int64(lowest_bit(word))]
-            word &= word - np.uint64(1)
-    return total
-
-
-@_inner
 def _times(matrix: Floats, vector: Floats, product: Floats) -> None:
     """Write the product of a symmetric matrix and a vector, row by row, which the compiler can vectorise."""
     n = vector.size
@@ -322,7 +286,7 @@ def _put_in_place(j: int, rules: RuleArrays, rows: RowArrays, work: Workspace) -
     across, u = work.across, work.solved
     for i in range(work.chosen.size):
         rules.words[j, i] = work.chosen[i]
-    weight_sum = _products(work.chosen, rows, rules.words, rules.means, across)
+    weight_sum = weighted_products(work.chosen, rows.planes, rules.words, rules.means, across)
     rules.means[j] = weight_sum / rows.total_weight
     across[j] = weight_sum - weight_sum * rules.means[j]
     rules.right[j] = 0.0
@@ -419,12 +383,12 @@ def change_rules(
             if t >= 0:
                 for i in range(n_words):
                     rule[i] = parts[NEVER, p, i] | (parts[ALWAYS, p, i] & rule[i])
-            weight_sum = _products(rule, rows, rules.words, rules.means, work.across)
+            weight_sum = weighted_products(rule, rows.planes, rules.words, rules.means, work.across)
             gain = 0.0
             if HALF_A_ROW < weight_sum < rows.total_weight - HALF_A_ROW:
                 variance = weight_sum * (1.0 - weight_sum / rows.total_weight)
                 if t < 0 or removal >= 0:
-                    square = _sum_over(rule, work.weighted_residuals) ** 2
+                    square = sum_over(rule, work.weighted_residuals) ** 2
                 else:  # known from the scan
                     square = (values[t] + price * size) * (variance + rows.penalty)
                 _times(work.inverse_without, work.across, work.solved)

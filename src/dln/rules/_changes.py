@@ -38,7 +38,7 @@ from dln.solve._select import Budget
 
 
 class Effort(NamedTuple):
-    """How many changes are looked at: tests proposed for each part of a rule, and changes judged exactly."""
+    """Width of the search: tests proposed for each part of a rule, and changes judged exactly."""
 
     per_part: int
     judged: int
@@ -55,7 +55,7 @@ class Change(NamedTuple):
 
 
 def are_compiled() -> bool:
-    """Whether this process or an earlier one has compiled the search."""
+    """Return True if this process or an earlier one has compiled the search."""
     return is_compiled(change_rules)
 
 
@@ -171,15 +171,12 @@ class _RuleTable:
 
 
 def _row_arrays(task: Task) -> RowArrays:
-    planes, scanner = task.planes, task.scanner
+    scanner = task.scanner
     return RowArrays(
         bank=task.bank,
         first_test=task.first_test,
         valid=task.valid,
-        scales=planes.scales,
-        planes=planes.rows,
-        first_word=planes.first,
-        end_word=planes.end,
+        planes=task.planes,
         bins=scanner.bins,
         n_bins=task.inputs.n_bins,
         weight=task.weight,

@@ -99,7 +99,7 @@ class Learned:
     points: tuple[SizedRules, ...]
     chosen: int
     inputs: tuple[Input, ...]
-    """What the tests of the rules refer to."""
+    """The inputs that tests of the rules refer to."""
     validation: Validation | None
     ceiling: float | None
     """The teachers' out-of-fold R²: what models of any size can reach."""
@@ -357,7 +357,7 @@ def select_larger(
 
 
 def _is_enough(sample: Sample) -> bool:
-    """Whether there are rows enough for folds, and anything to learn from."""
+    """Return True if there are rows enough for folds, and anything to learn from."""
     return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
 
 

@@ -35,7 +35,7 @@ class RuleSet:
         self.right: Floats = self.fires @ (task.weight * task.centred)
         self._inverse: Floats | None = None
         self.marginal_gain = 0.0
-        """What the last condition gained when the set was last extended."""
+        """The gain of the last condition when the set was last extended."""
 
     def __len__(self) -> int:
         return len(self.expressions)

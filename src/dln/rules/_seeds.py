@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stream(IntEnum):
-    """What random numbers are drawn for; further keys, like the fold, make streams of their own."""
+    """Purposes of random numbers; further keys, like the fold, make streams of their own."""
 
     SYNTHETIC_ROWS = 0
     TEACHERS = 1

@@ -1,4 +1,4 @@
-"""What rules learn: y itself, or a mix of y and the teachers' predictions, with synthetic rows or without."""
+"""The target of rules: y itself, or a mix of y and the teachers' predictions, with synthetic rows or without."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ Ints = npt.NDArray[np.int64]
 
 #: Rows on which candidates are compared: the Gram matrix of two thousand of them on more would take seconds.
 MAX_ROWS: Final = 5000
-#: Candidates that are compared at the most, those of the largest gain for themselves.
+#: Candidates that are compared: those of the largest gain alone.
 MAX_CANDIDATES: Final = 2500
 #: A candidate whose variance given the chosen ones is below this share of its own is a linear combination of them.
 _DEPENDENT: Final = 1e-6
-#: Exchanges at the most, and the share of what is explained that one must bring.
+#: Number of exchanges, and the share of what is explained that one must bring.
 _EXCHANGES: Final = 60
 _WORTH_IT: Final = 1e-6
 
@@ -121,10 +121,10 @@ class Candidates:
         smallest = _DEPENDENT * variance
         factors = np.empty((n_most, len(gram)))
         chosen: list[int] = []
-        room = budget.conditions
+        n_free = budget.conditions
         for step in range(n_most):
             gains = np.where(variance > smallest, right**2 / np.maximum(variance, smallest), 0.0) / cost
-            gains[sizes > room] = 0.0
+            gains[sizes > n_free] = 0.0
             gains[chosen] = 0.0
             best = int(np.argmax(gains))
             if gains[best] <= 0.0:
@@ -136,7 +136,7 @@ class Candidates:
             variance = variance - column**2
             factors[step] = column
             chosen.append(best)
-            room -= int(sizes[best])
+            n_free -= int(sizes[best])
         return chosen
 
     def _exchanged(self, chosen: list[int], budget: Budget) -> list[int]:
@@ -162,14 +162,14 @@ class Candidates:
             freed = 1.0 / inverse.diagonal()
             rest = right - gram[:, chosen] @ weights
             variance = gram.diagonal() + penalty - (across * gram[:, chosen]).sum(axis=1)
-            room = budget.conditions - int(sizes[chosen].sum())
+            n_free = budget.conditions - int(sizes[chosen].sum())
             gains = (rest[:, np.newaxis] + across * (weights * freed)) ** 2
             gains /= np.maximum(variance[:, np.newaxis] + across**2 * freed, smallest[:, np.newaxis])
             gains -= weights**2 * freed
-            gains[sizes[:, np.newaxis] > room + sizes[chosen]] = 0.0
+            gains[sizes[:, np.newaxis] > n_free + sizes[chosen]] = 0.0
             gains[chosen] = 0.0
             added = rest**2 / np.maximum(variance, smallest)
-            added[(sizes > room) | (len(chosen) >= budget.rules)] = 0.0
+            added[(sizes > n_free) | (len(chosen) >= budget.rules)] = 0.0
             added[chosen] = 0.0
             addition = int(np.argmax(added))
             incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
