@@ -1,8 +1,10 @@
 """A download is kept whole or not at all, and what went wrong is one sentence."""
 
+import gc
 import hashlib
 import http.server
 import threading
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -73,10 +75,14 @@ def serving(*ways):
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """Ask once more, at once, of servers in trouble."""
+    """Repeat a failed request once, at once."""
     monkeypatch.setattr(_download, "RETRIES", 1)
     monkeypatch.setattr(_download, "TIMEOUT", 5.0)
     monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # requests leaves the sockets of failed downloads to the collector
 
 
 def get(server, folder):
