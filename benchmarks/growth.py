@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from measure import machine, seconds
-from prediction_speed import circuit_of_trained_shape, with_circuit
+from prediction_speed import page_of_rules, with_circuit
 from threadpoolctl import threadpool_limits
 
 from dln import DLNRegressor
@@ -52,9 +52,9 @@ def epochs(n_rows: int, n_columns: int, width: int) -> float:
     return max(fit(41) - fit(1), 1e-9)
 
 
-def prediction(n_rows: int, n_rules: int) -> float:
+def prediction(n_rows: int, n_conditions: int) -> float:
     """Return the time to predict rows of a float32 array."""
-    model = with_circuit(circuit_of_trained_shape(n_rules=n_rules)).set_params(n_jobs=1)
+    model = with_circuit(page_of_rules(n_conditions))
     X = table(n_rows)
     return seconds(lambda: model.predict(X), budget=0.2, clock=time.thread_time)
 
@@ -65,12 +65,12 @@ def main() -> None:
     print("| time of | exponent | ms |")
     print("| --- | ---: | --- |")
     with threadpool_limits(1):
-        epochs(100, 3, 8), prediction(1000, 60)  # compiled now
+        epochs(100, 3, 8), prediction(1000, 100)  # compiled now
         exponent("training, rows", (2000, 4000, 8000), lambda n: epochs(n, 10, 200))
         exponent("training, columns", (10, 20, 40), lambda n: epochs(2000, n, 200))
         exponent("training, neurons", (200, 400, 800), lambda n: epochs(2000, 10, n))
-        exponent("prediction, rows", (250_000, 500_000, 1_000_000), lambda n: prediction(n, 60))
-        exponent("prediction, rules", (60, 120, 240, 480), lambda n: prediction(100_000, n))
+        exponent("prediction, rows", (250_000, 500_000, 1_000_000), lambda n: prediction(n, 100))
+        exponent("prediction, conditions", (100, 200, 400, 800), lambda n: prediction(100_000, n))
 
 
 if __name__ == "__main__":

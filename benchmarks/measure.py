@@ -1,4 +1,4 @@
-"""Time, memory bandwidth and the machine: what the benchmarks measure with."""
+"""Time and the machine: what the benchmarks measure with."""
 
 from __future__ import annotations
 
@@ -35,17 +35,6 @@ def seconds(
         function()
         times.append(clock() - start)
     return float(np.median(times))
-
-
-def read_bandwidth(n_bytes: int = 400_000_000) -> float:
-    """Return the bytes per second at which one thread reads memory: a sum of whole numbers, at its fastest."""
-    numbers = np.ones(n_bytes // 8, dtype=np.int64)
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        numbers.sum()
-        times.append(time.perf_counter() - start)
-    return n_bytes / min(times)
 
 
 def machine() -> str:

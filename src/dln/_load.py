@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dln._dln import DLNRegressor
     from dln._rule import RuleRegressor
 
-#: Rows after which the compiled interpreter has saved the half second that Numba takes to import.
+#: Rows after which the compiled kernel has saved the half second that Numba takes to import.
 MANY: Final = 50_000
 
 

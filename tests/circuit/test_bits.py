@@ -1,4 +1,4 @@
-"""Bit-parallel predictions are those of the circuit's definition."""
+"""Fast predictions are those of the circuit's definition."""
 
 from __future__ import annotations
 
