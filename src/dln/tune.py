@@ -1,6 +1,6 @@
 """Search for parameters by cross-validation: ``pip install 'dln[tune]'``, or ``'dln[ray]'`` for a cluster.
 
-Trials are asked for in rounds of four, and a round learns from all rounds before it. So up to four workers give the
+Trials are drawn in rounds of four, and a round learns from all rounds before it. So up to four workers give the
 same study as one, and so does a search that was stopped and goes on from its storage.
 """
 
@@ -267,20 +267,20 @@ class _Search:
     def _round(self, numbers: range, pool: Pool[Task, TrialRecord]) -> None:
         before = [number for number in sorted(self.records) if number < numbers[0]]
         limits = loss_limits([self.records[i].fold_values for i in before if self.prune])
-        asked = self._ask(numbers, before)
+        drawn = self._ask(numbers, before)
         tasks = []
         for number in (number for number in numbers if number not in self.records):
-            params, values = self._params(asked[number], number), asked[number].params
+            params, values = self._params(drawn[number], number), drawn[number].params
             same = [self.records[i] for i in before if values and self.frozen[i].params == values]
             if same and same[0].state != "failed":  # the same parameters have the same result
-                self._keep(asked[number], replace(same[0], number=number, params=params, seconds=0.0))
+                self._keep(drawn[number], replace(same[0], number=number, params=params, seconds=0.0))
             else:
                 tasks.append(Task(number, params, limits))
         with closing(pool.run(tasks)) as results:
             for task, result in results:
                 if isinstance(result, Lost):
                     result = TrialRecord(task.number, "failed", task.params, error=result.reason)  # noqa: PLW2901
-                self._keep(asked[task.number], result)
+                self._keep(drawn[task.number], result)
                 if self.stopped:
                     return
 
@@ -288,14 +288,14 @@ class _Search:
         """Return the Optuna trials of a round: they depend on those before it, their numbers and the seed alone."""
         study = self.optuna.create_study()
         study.add_trials([self.frozen[i] for i in before if self.frozen[i].params])
-        asked = {}
+        drawn = {}
         for number in numbers:
             seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
             study.sampler = self.optuna.samplers.TPESampler(seed=seed)
-            asked[number] = study.ask() if number else self._as_given()
+            drawn[number] = study.ask() if number else self._as_given()
             if number:
-                self.space(asked[number])
-        return asked
+                self.space(drawn[number])
+        return drawn
 
     def _as_given(self) -> Any:
         """Return the first trial: a point of the space, where the space contains the estimator as it was given."""
@@ -314,15 +314,15 @@ class _Search:
         """Return the parameters that the space makes of the values suggested; none for the first trial."""
         return dict(self.space(self.optuna.trial.FixedTrial(trial.params, number))) if number else {}
 
-    def _keep(self, asked: Any, record: TrialRecord) -> None:
+    def _keep(self, drawn: Any, record: TrialRecord) -> None:
         """Add a finished trial, and write it to the journal as one line."""
         states = {"complete": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
         means = np.cumsum(record.fold_values) / np.arange(1, len(record.fold_values) + 1)
         trial = self.optuna.trial.create_trial(
             state=self.optuna.trial.TrialState[states[record.state]],
             value=record.value,
-            params=asked.params,
-            distributions=asked.distributions,
+            params=drawn.params,
+            distributions=drawn.distributions,
             intermediate_values=dict(enumerate(means.tolist(), start=1)),
             user_attrs={name: getattr(record, name) for name in ("number", "state", "fold_values", "seconds", "error")},
         )
