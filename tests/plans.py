@@ -1,6 +1,6 @@
 """A short training that the tests of networks share."""
 
-from dln.network._loop import Plan
+from dln.network._train import Plan
 
 PLAN = Plan(
     straight_through="neuron",

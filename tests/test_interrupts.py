@@ -20,17 +20,17 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals between
 
 
 def test_a_handler_of_the_program_is_called_too():
-    """A program's own handler for SIGTERM is called besides, and is in its place again afterwards."""
+    """A program's own handler for SIGINT is called besides, and is in its place again afterwards."""
     called: list[str] = []
-    before = signal.signal(signal.SIGTERM, lambda *_: called.append("own"))
-    own = signal.getsignal(signal.SIGTERM)
+    before = signal.signal(signal.SIGINT, lambda *_: called.append("own"))
+    own = signal.getsignal(signal.SIGINT)
     try:
         with ctrl_c_calls(lambda: called.append("stop")):
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
         assert called == ["stop", "own"]
-        assert signal.getsignal(signal.SIGTERM) is own
+        assert signal.getsignal(signal.SIGINT) is own
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_second_ctrl_c_is_as_ever():
@@ -48,14 +48,14 @@ def test_the_second_ctrl_c_is_as_ever():
 
 
 def test_an_ignored_signal_stays_ignored():
-    """A process that ignores SIGTERM goes on ignoring it."""
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    """A process that ignores SIGINT goes on ignoring it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     called: list[str] = []
     try:
         with ctrl_c_calls(lambda: called.append("stop")):
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, before)
     assert not called
 
 
@@ -65,29 +65,12 @@ def test_other_threads_leave_signals_alone():
 
     def look() -> None:
         with ctrl_c_calls(lambda: None):
-            seen.append(signal.getsignal(signal.SIGTERM))
+            seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    assert seen == [signal.getsignal(signal.SIGTERM)]
-
-
-def test_cleanup_before_the_end():
-    """Where SIGTERM has to close something first, it does so, and then ends the process all the same."""
-    script = """
-import signal
-from dln._interrupt import sigterm_after_cleanup
-with sigterm_after_cleanup():
-    try:
-        signal.raise_signal(signal.SIGTERM)
-    except KeyboardInterrupt:
-        print("closed", flush=True)
-print("went on")
-"""
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
-    assert done.returncode == -signal.SIGTERM
-    assert done.stdout == "closed\n"
+    assert seen == [signal.getsignal(signal.SIGINT)]
 
 
 def test_kills_at_random_moments(tmp_path):

@@ -64,7 +64,7 @@ def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path, 
     """Whatever X is and whatever type its columns have, they are not copied but for the network's inputs."""
     # What is done on a sample takes the same memory for millions of rows: here it is to be as small beside the table.
     monkeypatch.setattr("dln._dln.MAX_ROWS", 10_000)
-    monkeypatch.setattr("dln.network._networks.MAX_CUTOFF_ROWS", 10_000)
+    monkeypatch.setattr("dln.network._train.MAX_CUTOFF_ROWS", 10_000)
     X = SOURCES[source](numbers, tmp_path)
     y = numbers[:, 0].astype(np.float64)
     options = {"hidden_layer_sizes": (8,), "n_thresholds": 1, "batch_size": 512, "max_epochs": 1}

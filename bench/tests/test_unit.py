@@ -1,12 +1,10 @@
 """One unit of work: a result records the run, and an interrupted fit gives none."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 from bench_runs import small, timeless
-from dln import DLNRegressor, FitInterruptedWarning
+from dln import DLNRegressor
 from dln_bench._results import read_results
 from dln_bench.models._models import MODELS
 
@@ -79,9 +77,8 @@ def test_predictions_that_are_not_finite_are_a_failure(tmp_path, monkeypatch):
 def test_an_interrupted_fit_is_no_result(tmp_path, monkeypatch):
     """A fit that Ctrl-C ended early keeps its best epoch; it must not be taken for the model."""
 
-    def interrupted(self, *_):
-        warnings.warn("interrupted", FitInterruptedWarning, stacklevel=2)
-        return self
+    def interrupted(*_):
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(DLNRegressor, "fit", interrupted)
     file = tmp_path / "results.jsonl"

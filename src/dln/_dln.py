@@ -34,10 +34,8 @@ from dln.data._encoding import Encoded
 from dln.data._folds import held_out_weights
 from dln.network._discretize import discretize
 from dln.network._layout import Data
-from dln.network._loop import Callback, Plan, Trained, take
-from dln.network._networks import Architecture, NetworkTask, train_networks
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
-from dln.network._schedules import Schedule
+from dln.network._train import Architecture, Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
 from dln.readers._network_summary import network_summary
 from dln.readers._rules import rule_support

@@ -81,14 +81,6 @@ def import_extra(package: str, feature: str, extra: str) -> Any:
         raise MissingExtraError(feature, extra, package.partition(".")[0]) from error
 
 
-class FitInterruptedWarning(UserWarning):
-    """A fit was interrupted and kept the best model that it had reached.
-
-    >>> import warnings
-    >>> warnings.filterwarnings("ignore", category=FitInterruptedWarning)  # for scripts that stop fits on purpose
-    """
-
-
 class TimeLimitWarning(UserWarning):
     """A fit ran out of the time that it was given, and kept the best model that it had reached.
 

@@ -68,30 +68,3 @@ def ctrl_c_calls(stop: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def sigterm_after_cleanup() -> Iterator[None]:
-    """Let SIGTERM raise KeyboardInterrupt inside, so that what is open is closed, and then end the process.
-
-    Only where the program has no mind of its own about SIGTERM, and in the main thread.
-    """
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    ):
-        yield
-        return
-    came: list[int] = []
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if came:
-            signal.raise_signal(signal.SIGTERM)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn, T
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from dln.network._loop import Epoch
+from dln.network._train import Epoch
 
 
 def _nothing() -> None:

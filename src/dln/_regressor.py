@@ -32,7 +32,7 @@ from dln.data._source import has_names
 from dln.data._table import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
-from dln.network._loop import Trained
+from dln.network._train import Trained
 from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel

@@ -34,14 +34,13 @@ from dln._progress import Progress
 from dln.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-stage = Progress.stage
+networks = Progress.networks
 
-def interrupted(self, name, total):
-    Progress.stage = stage
+def interrupted(self, n_networks, n_epochs):
     signal.raise_signal(int(os.environ["SEND"]))
-    return stage(self, name, total)
+    networks(self, n_networks, n_epochs)
 
-Progress.stage = interrupted
+Progress.networks = interrupted
 main()
 """
 

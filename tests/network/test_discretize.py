@@ -11,8 +11,8 @@ from dln.data._encoding import learn_encoder
 from dln.data._target import Target
 from dln.network._discretize import discretize
 from dln.network._layout import Data
-from dln.network._loop import Plan, Trained, outputs, train
 from dln.network._network import build_network, open_links, tree_cutoffs
+from dln.network._train import Plan, Trained, outputs, train
 from plans import PLAN
 
 

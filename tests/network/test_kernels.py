@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
 from dln.network._lanes import LANES, exp_minus_abs, load, store
-from dln.network._loop import outputs
 from dln.network._network import Network, build_network
+from dln.network._train import outputs
 from reference import Forward, Loss, ReferenceNetwork, Relaxation, mean_loss
 
 RELAXATIONS: dict[Relaxation, int] = {"soft": kernels.SOFT, "separate": kernels.SEPARATE, "neuron": kernels.NEURON}

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 import dln
-from dln import FitInterruptedWarning
 from dln_bench import datasets
 from dln_bench._results import Result, Unit
 from dln_bench._split import Protocol, Split, split
@@ -63,21 +62,16 @@ def run_work(work: Work, studies: Path, seconds: float | None = None) -> list[Re
     results: list[Result] = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other libraries: a Lasso that did not converge is one of many trials
-        # A search or fit that is interrupted returns the best so far; here that would be a wrong result.
-        warnings.simplefilter("error", FitInterruptedWarning)
-        try:
-            searched = _search(work, rows, studies, seconds)
-            fitted: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
-            for unit in work.units:
-                best = searched[unit.trials]
-                # Budgets often agree on the best parameters: then the model is the same.
-                known = (found for model, params, found in fitted if (model, params) == (unit.model, best.params))
-                if (found := next(known, None)) is None:
-                    found = _fit(unit, best.params, rows)
-                    fitted.append((unit.model, best.params, found))
-                results.append(_result(unit, best, found))
-        except FitInterruptedWarning:
-            raise KeyboardInterrupt from None
+        searched = _search(work, rows, studies, seconds)
+        fitted: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
+        for unit in work.units:
+            best = searched[unit.trials]
+            # Budgets often agree on the best parameters: then the model is the same.
+            known = (found for model, params, found in fitted if (model, params) == (unit.model, best.params))
+            if (found := next(known, None)) is None:
+                found = _fit(unit, best.params, rows)
+                fitted.append((unit.model, best.params, found))
+            results.append(_result(unit, best, found))
     return results
 
 

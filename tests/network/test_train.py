@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from dln.network._layout import Data
-from dln.network._loop import take, train
 from dln.network._network import Network, build_network
-from dln.network._schedules import learning_rate_at, temperature_at
+from dln.network._train import learning_rate_at, take, temperature_at, train
 from plans import PLAN
 
 
