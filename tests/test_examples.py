@@ -5,18 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from dln import RuleRegressor
+from dln import DLNRegressor, RuleRegressor
 
 #: Defaults for here: examples are run to see that they run.
-SMALL = {"n_grown_rules": 20, "n_teachers": 1, "n_generations": 0}
+SMALL = {
+    RuleRegressor: {"n_grown_rules": 20, "n_teachers": 1, "n_generations": 0},
+    DLNRegressor: {"max_epochs": 8},
+}
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs(path, monkeypatch, capsys):
     """Each example runs from top to bottom and prints something; here with short fits."""
-    for name, value in SMALL.items():
-        monkeypatch.setitem(RuleRegressor.__init__.__kwdefaults__, name, value)
+    for learner, small in SMALL.items():
+        for name, value in small.items():
+            monkeypatch.setitem(learner.__init__.__kwdefaults__, name, value)
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
 
