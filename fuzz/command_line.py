@@ -1,4 +1,4 @@
-"""Fuzz the command line's reader of tables: any file is a table to learn from, or a `Mistake` in one sentence.
+"""Fuzz the command line's reader of tables: any file is a table to learn from, or a `UsageError` in one sentence.
 
 The first byte of an input chooses the ending of the file's name; the rest is the file.
 """
@@ -13,7 +13,7 @@ import atheris
 from instrument import instrumented
 
 with instrumented():
-    from dln.cli._mistakes import Mistake
+    from dln.cli._messages import UsageError
     from dln.cli._table_file import open_table
     from dln.cli._training_table import ColumnOptions, learnable
 
@@ -31,10 +31,10 @@ def one_input(data: bytes) -> None:
     try:
         with open_table(str(path)) as file:
             learnable(file, file.read(), ColumnOptions(target=file.names[-1]))
-    except Mistake as mistake:
-        if not str(mistake).strip():
-            message = "a mistake was told without a sentence"
-            raise AssertionError(message) from mistake
+    except UsageError as error:
+        if not str(error).strip():
+            message = "an error without a sentence"
+            raise AssertionError(message) from error
     finally:
         path.unlink()
 

@@ -26,5 +26,5 @@ def test_the_demo_needs_no_extras():
     run = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     models = ("linear regression", "decision tree", "boosted trees", "DLNRegressor, whole network", "RuleRegressor")
-    for words in (*models, "open rules", "y = ", "the weights of the rules that fire", "validated R²"):
+    for words in (*models, "open rules", "y = ", "the weights of the rules that fire", "held-out R²"):
         assert words in run.stdout

@@ -34,8 +34,8 @@ def test_every_smaller_model_can_be_saved(fitted: DLNRegressor, tmp_path: Path):
 
 def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
     """Where two sizes came to the same rules the model stands in its file once."""
-    *smaller, own = fitted.frontier_.points
-    frontier = replace(fitted.frontier_, points=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
+    *smaller, own = fitted.frontier_.rows
+    frontier = replace(fitted.frontier_, rows=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
     fitted._frontier, whole = frontier, fitted._frontier
     try:
         fitted.save(tmp_path / "m.dln")
@@ -59,7 +59,7 @@ def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
 
 
 def test_prune_keeps_its_size_and_survives_saving(tmp_path):
-    """`prune(m)` has at most m conditions; after load it gives the same model, bit for bit; each can be saved."""
+    """`prune(m)` has at most m conditions, `prune(0)` none; after load it gives the same bits; each can be saved."""
     X, y = some_table("missing")
     model = small(max_conditions=40).fit(X, y)
     model.save(tmp_path / "model.dln")
@@ -72,8 +72,11 @@ def test_prune_keeps_its_size_and_survives_saving(tmp_path):
         assert smaller.prune(1000).circuit_ == smaller.circuit_
         assert load(tmp_path / "model.dln").frontier_ == smaller.frontier_
     assert model.prune(1000).circuit_ == model.circuit_
-    with pytest.raises(ValueError, match="conditions, got 0"):
-        model.prune(0)
+    alone = model.prune(0)
+    assert bytes_of(alone, tmp_path) == bytes_of(loaded.prune(0), tmp_path)
+    assert (alone.rules_.n_conditions, len(alone.frontier_)) == (0, 1 + len(model.frontier_))
+    assert np.ptp(alone.predict(X)) == 0
+    assert alone.predict(X)[0] == pytest.approx(np.mean(y), abs=0.1 * np.std(y))
 
 
 def test_the_papers_network_is_pruned_too(tmp_path):

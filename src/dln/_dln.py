@@ -37,7 +37,6 @@ from dln.network._layout import Data
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
 from dln.network._train import Architecture, Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
-from dln.readers._network_summary import network_summary
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 
@@ -296,16 +295,6 @@ class DLNRegressor(CircuitRegressor):
         self._complete()
         return super().frontier_
 
-    def summary(self) -> str:
-        """Return what was trained: layers, epochs, temperature, rules, gates, operations and inputs.
-
-        Returns
-        -------
-        str
-
-        """
-        return network_summary(self)
-
     def __str__(self) -> str:
         return self.summary() if hasattr(self, "circuit_") else repr(self)
 
@@ -316,7 +305,7 @@ class DLNRegressor(CircuitRegressor):
     def _complete(self) -> None:
         """Compute the smaller models of a whole network, if that has not been done."""
         pending: Reduction | None = self.__dict__.pop("_pending", None)
-        if pending is None or self._frontier is None:
+        if pending is None:
             return
         own = self._frontier[-1]
         with threadpool_limits(limits=1):

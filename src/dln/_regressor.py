@@ -33,7 +33,6 @@ from dln.data._table import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Trained
-from dln.readers._intervals import PredictsIntervals
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
@@ -114,7 +113,7 @@ class Rows:
         return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
 
-class CircuitRegressor(ReportableModel, ExportableModel, PredictsIntervals, RegressorMixin, BaseEstimator):
+class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEstimator):
     """A regressor that is a circuit: base of those that learn one."""
 
     categorical_features: Any

@@ -28,7 +28,7 @@ from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
 from dln.data._rows import CanonicalRows
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Residuals
+from dln.readers._intervals import Source, conformal_intervals
 from dln.readers._rules import rule_support
 from dln.rules._assemble import assemble
 from dln.rules._bins import bin_rows, bin_table
@@ -95,7 +95,7 @@ class RuleRegressor(CircuitRegressor):
     circuit_ : Circuit
         The model: rules in the user's names and units.
     frontier_ : Frontier
-        Conditions against validated R², and the best models found for fewer conditions.
+        Conditions against held-out R², and the best models found for fewer conditions.
     intervals_ : Intervals
         How far predictions may be off, from the rows that were validated on.
     training_facts_ : dict
@@ -269,5 +269,5 @@ class RuleRegressor(CircuitRegressor):
         if validation is not None and size in validation.predicted:
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
-            of_rows = Residuals.set_aside if were_set_aside else Residuals.from_folds
-            self.intervals_ = of_rows(predicted, y, validation.weight).intervals()
+            source: Source = "rows set aside" if were_set_aside else "folds"
+            self.intervals_ = conformal_intervals(predicted, y, validation.weight, source)

@@ -20,7 +20,9 @@ from dln._atomic import AnyPath
 from dln._errors import ModelFileError
 from dln._version import __version__
 from dln.circuit._circuit import Circuit, Column, IsIn, Literal, Values
+from dln.circuit._conditions import count_conditions
 from dln.data._dates import with_dates_whole
+from dln.readers._frontier import Frontier, Point
 from dln.readers.model_file import SavedModel
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
@@ -146,7 +148,7 @@ def to_saved(model: Any) -> SavedModel:
         dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
         kind=KINDS.get(type(model).__name__, "rules"),
-        frontier=getattr(model, "frontier_", None),
+        frontier=model.frontier_,
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,
         n_iter=getattr(model, "n_iter_", 0),
@@ -165,7 +167,7 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
         "circuit_": saved.circuit,
         "n_features_in_": len(features),
         "training_facts_": dict(saved.training),
-        "_frontier": saved.frontier,
+        "_frontier": saved.frontier or _frontier_of_one(saved),
     }
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
@@ -177,6 +179,11 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
             fitted[name] = getattr(saved, field)
     vars(model).update(fitted)
     return model
+
+
+def _frontier_of_one(saved: SavedModel) -> Frontier:
+    n = sum(count_conditions(saved.circuit))
+    return Frontier((Point(n, n, len(saved.circuit.rules), None, saved.circuit, tuple(saved.support or ())),))
 
 
 def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path: str) -> Estimator:

@@ -5,7 +5,7 @@ import pytest
 
 from commands import HOUSES, houses, write
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
-from dln.cli._mistakes import Mistake
+from dln.cli._messages import UsageError
 from dln.cli._model_columns import model_columns, needed_columns
 from dln.cli._table_file import open_table
 from dln.cli._training_table import ColumnOptions, learnable
@@ -177,7 +177,7 @@ def test_columns_that_no_rule_reads_may_be_missing(tmp_path):
         assert needed_columns(file, circuit, "model") == ["area"]
         assert model_columns(file, file.read(), circuit)["unused"].null_count() == 60
     needed = Circuit(circuit.columns, (Above(1, 3.0),), (), (Rule(0, 1.0),), 0.0, 0)
-    with open_table(str(tmp_path / "t.csv")) as file, pytest.raises(Mistake, match="needs the column 'unused'"):
+    with open_table(str(tmp_path / "t.csv")) as file, pytest.raises(UsageError, match="needs the column 'unused'"):
         needed_columns(file, needed, "model")
 
 
@@ -204,7 +204,7 @@ def test_identifiers_are_exact(tmp_path):
         pl.DataFrame([numbers]).with_columns(price=pl.int_range(12)).write_parquet(tmp_path / "t.parquet")
         with open_table(str(tmp_path / "t.parquet")) as file:
             if expected is None:
-                with pytest.raises(Mistake, match=r"categories of column 'x' must be exact.*give whole numbers"):
+                with pytest.raises(UsageError, match=r"categories of column 'x' must be exact.*give whole numbers"):
                     learnable(file, file.read(), ColumnOptions("price", categorical=["x"]))
             else:
                 X = learnable(file, file.read(), ColumnOptions("price", categorical=["x"])).X

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dln.cli._mistakes import Mistake
-from dln.cli._output import output_kind, whole_or_nothing
+from dln.cli._files import output_kind, whole_or_nothing
+from dln.cli._messages import UsageError
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from dln.cli._output import output_kind, whole_or_nothing
 def test_the_output_is_what_its_name_says(name, kind):
     """The ending of an output names its format."""
     assert output_kind(name) == kind
-    with pytest.raises(Mistake, match="must end in"):
+    with pytest.raises(UsageError, match="must end in"):
         output_kind("a.parquet.gz")
 
 

@@ -152,7 +152,7 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path):
     environment = {**os.environ, "SEND": str(int(signal.SIGINT))}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     assert done.returncode == 130, done.stderr
-    assert f"interrupted: what was learned so far is saved in {model}" in done.stderr
+    assert f"interrupted: the best model so far is saved in {model}" in done.stderr
     assert run("show", str(model)).exit_code == 0
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import HOUSES, houses
-from dln.cli._mistakes import Mistake
+from dln.cli._messages import UsageError
 from dln.cli._table_file import open_table
 from dln.cli._training_table import ColumnOptions, learnable
 from dln.data import _text_values as values
@@ -101,8 +101,8 @@ def test_a_damaged_text_is_a_table_or_a_mistake(cut, edits, tmp_path):
     try:
         with open_table(str(path)) as file:
             learnable(file, file.read(), ColumnOptions(file.names[-1]))
-    except Mistake as mistake:
-        sentence = str(mistake)
+    except UsageError as error:
+        sentence = str(error)
     assert "\n" not in sentence
     assert len(sentence) < 2000
 

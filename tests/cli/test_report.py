@@ -80,8 +80,8 @@ def test_a_table_may_come_through_a_pipe():
         (("-o", "there.html"), "'there.html' is there already and was not touched"),
         (("-o", "x.pdf"), "a page's name must end in .html, got 'x.pdf'"),
         (("-o", "nowhere/x.html"), "there is no folder 'nowhere'"),
-        (("--include-rows", "5", "-o", "x.html"), "--include-rows speaks of a table, but there is none"),
-        (("--target", "price", "-o", "x.html"), "--target speaks of a table, but there is none"),
+        (("--include-rows", "5", "-o", "x.html"), "--include-rows needs a table: give it with --data"),
+        (("--target", "price", "-o", "x.html"), "--target needs a table: give it with --data"),
     ],
 )
 def test_bad_input_gets_one_sentence(folder, arguments, sentence):

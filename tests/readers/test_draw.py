@@ -14,6 +14,7 @@ from dln.circuit._words import name_text
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import MAX_RULES_TOGETHER, draw
 from dln.readers._frontier import Frontier, Point
+from dln.readers._rules import Importance, Importances
 
 pytest.importorskip("pygraphviz")
 pytest.importorskip("matplotlib").use("Agg")
@@ -143,7 +144,7 @@ def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
         _ = picture.svg
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
-        importance_chart(["a"], np.ones(1))
+        importance_chart(Importances((Importance("a", "a", 1.0),)))
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")  # no emoji in matplotlib's own font
@@ -151,7 +152,8 @@ def test_charts_draw_what_they_are_given():
     """Importances from the largest down, losses by epoch, errors by the number of rules."""
     import matplotlib.pyplot as plt
 
-    ax = importance_chart(["a", "$b$", *HOSTILE_NAMES], np.arange(2.0 + len(HOSTILE_NAMES)))
+    names = ["a", "$b$", *HOSTILE_NAMES]
+    ax = importance_chart(Importances(tuple(Importance(name, name, 9.0 - i) for i, name in enumerate(names))))
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == sorted(widths, reverse=True)
     ax.figure.canvas.draw()
@@ -165,5 +167,5 @@ def test_charts_draw_what_they_are_given():
     assert len(history_chart({**history, "validation_loss": [None] * 3}).lines) == 2
     shown = Frontier((Point(10, 10, 4, 0.5), Point(100, None, None, 0.7)))
     assert len(frontier_chart(shown).lines) == 1
-    assert len(frontier_chart(Frontier(shown.points, ceiling=0.8)).lines) == 2
+    assert len(frontier_chart(Frontier(shown.rows, ceiling=0.8)).lines) == 2
     plt.close("all")

@@ -14,12 +14,16 @@ import dln
 from commands import fit_houses, houses, run, write
 from dln import ModelFileError, RuleRegressor
 from dln._saving import to_saved
-from dln.readers._intervals import Residuals
-from dln.readers._widths import STEPS, Intervals
+from dln.readers._intervals import STEPS, Intervals, conformal_intervals
 from dln.readers.model_file import from_bytes, to_bytes
 from models import SMALL, frame, target
 
 COVERAGES = [0.005, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995]
+
+
+def set_aside(predictions, y, weight=None) -> Intervals:
+    """Return the intervals from predictions for rows set aside."""
+    return conformal_intervals(predictions, y, weight, "rows set aside")
 
 
 def fitted() -> tuple[RuleRegressor, object, object]:
@@ -39,8 +43,7 @@ def test_as_wide_as_those_of_mapie(coverage):
     model = Ridge().fit(X[:300], y[:300])
     peer = SplitConformalRegressor(model, confidence_level=coverage, prefit=True).conformalize(X[300:500], y[300:500])
     _, expected = peer.predict_interval(X[500:])
-    residuals = Residuals.set_aside(model.predict(X[300:500]), y[300:500])
-    half_width = residuals.intervals().half_width(coverage)
+    half_width = set_aside(model.predict(X[300:500]), y[300:500]).half_width(coverage)
     widths = (expected[:, 1, 0] - expected[:, 0, 0]) / 2
     assert np.all(half_width >= widths - 1e-9)
     np.testing.assert_allclose(half_width, widths, rtol=10**-3)
@@ -52,7 +55,7 @@ def test_as_wide_as_those_of_mapie(coverage):
 )
 def test_bands_never_cross(errors, coverages):
     """Wider coverage gives wider intervals, and each holds at least its share of the rows it was learned from."""
-    intervals = Residuals.from_folds(errors, np.zeros(len(errors))).intervals()
+    intervals = conformal_intervals(errors, np.zeros(len(errors)), None, "folds")
     low, high = (intervals.half_width(coverage) for coverage in sorted(coverages))
     assert low <= high
     for coverage in coverages:
@@ -67,16 +70,16 @@ def test_bands_never_cross(errors, coverages):
 def test_a_weight_is_a_number_of_rows(rows):
     """A row of weight k counts as k rows, a row of weight zero as none."""
     errors, weights = np.array([error for error, _ in rows]), np.array([weight for _, weight in rows])
-    weighted = Residuals.set_aside(errors, np.zeros(len(rows)), weights).intervals()
-    repeated = Residuals.set_aside(np.repeat(errors, weights), np.zeros(weights.sum())).intervals()
+    weighted = set_aside(errors, np.zeros(len(rows)), weights)
+    repeated = set_aside(np.repeat(errors, weights), np.zeros(weights.sum()))
     assert weighted == repeated
 
 
 def test_small_weights_are_no_small_numbers_of_rows():
     """Weights that add up to one are shares: the intervals are those of equal weights."""
     errors = np.arange(100.0)
-    shares = Residuals.set_aside(errors, np.zeros(100), np.full(100, 0.01)).intervals()
-    assert shares.widths == Residuals.set_aside(errors, np.zeros(100)).intervals().widths
+    shares = set_aside(errors, np.zeros(100), np.full(100, 0.01))
+    assert shares.widths == set_aside(errors, np.zeros(100)).widths
 
 
 def test_coverage_is_what_it_says():
@@ -86,15 +89,15 @@ def test_coverage_is_what_it_says():
         covered = []
         for _ in range(4000):
             errors = rng.standard_cauchy(n_rows + 1)
-            half_width = Residuals.set_aside(errors[:-1], np.zeros(n_rows)).intervals().half_width(coverage)
+            half_width = set_aside(errors[:-1], np.zeros(n_rows)).half_width(coverage)
             covered.append(abs(errors[-1]) <= half_width)
         assert coverage - 0.015 <= np.mean(covered) <= coverage + 1 / n_rows + 0.015
 
 
 def test_too_few_rows_promise_nothing():
     """Nine rows are enough for 90 %, eight are not: then the interval has no end."""
-    assert Residuals.set_aside(np.arange(9.0), np.zeros(9)).intervals().half_width(0.9) == 8
-    assert Residuals.set_aside(np.arange(8.0), np.zeros(8)).intervals().half_width(0.9) == np.inf
+    assert set_aside(np.arange(9.0), np.zeros(9)).half_width(0.9) == 8
+    assert set_aside(np.arange(8.0), np.zeros(8)).half_width(0.9) == np.inf
 
 
 @pytest.mark.parametrize("coverage", [0, 1, -0.1, 90, float("nan")])
@@ -131,11 +134,11 @@ def test_a_calibrated_model(tmp_path: Path):
 def test_residuals_that_cannot_be():
     """Rows that do not match, numbers that are not finite and weights that are no weights are refused."""
     with pytest.raises(ValueError, match="one number per row each, got shapes"):
-        Residuals.from_folds([1.0, 2.0], [1.0])
+        set_aside([1.0, 2.0], [1.0])
     with pytest.raises(ValueError, match=r"must be finite, but row 1 has nan and 2\.0"):
-        Residuals.from_folds([1.0, np.nan], [1.0, 2.0])
+        set_aside([1.0, np.nan], [1.0, 2.0])
     with pytest.raises(ValueError, match="must not be negative"):
-        Residuals.from_folds([1.0, 2.0], [1.0, 2.0], [1.0, -1.0])
+        set_aside([1.0, 2.0], [1.0, 2.0], [1.0, -1.0])
 
 
 @pytest.mark.parametrize(
@@ -180,4 +183,4 @@ def test_without_test_rows_there_are_no_intervals(tmp_path: Path):
     model = fit_houses(tmp_path, "--test-size", "0")
     result = run("predict", str(model), str(tmp_path / "houses.csv"), "--interval", "0.9")
     assert result.exit_code == 2
-    assert "does not know how far it may be off: dln fit learns it where it has test rows" in result.stderr
+    assert "has no prediction intervals: dln fit computes them where it has test rows" in result.stderr

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 
+from dln import RuleRegressor
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND
 from dln.readers._draw import Picture
@@ -96,22 +98,56 @@ def test_pruning_gives_a_smaller_model_and_leaves_the_larger(data):
 
 
 def test_intervals_of_a_larger_model_are_not_those_of_a_smaller(data):
-    """A pruned model does not know how far it may be off; pruned to its own size, it is the same model."""
+    """A pruned model has no intervals; pruned to its own size, it is the same model."""
     model = Insurance().fit(*data)
     model.intervals_ = "of the whole"
     assert not hasattr(model.prune(2), "intervals_")
     assert model.prune(100).intervals_ == "of the whole"
 
 
-def test_a_model_that_lacks_something_says_so(data):
-    """Without support the rules are still there; without a frontier, pruning says why it cannot."""
+def test_without_support_the_weights_stand_for_what_rules_move(data):
+    """Without support the rules are still there, the heaviest first, and columns have importances."""
     model = Insurance().fit(*data)
     del model.support_
-    model._frontier = None
     assert [row.weight for row in model.rules_] == [20000.0, 12000.0, 3000.0]
     assert model.feature_importances_.sum() == pytest.approx(1.0)
-    with pytest.raises(AttributeError, match="kept no frontier"):
-        model.prune(max_conditions=1)
+
+
+def test_one_row_is_explained(data):
+    """A Series or a dictionary is one row; its explanation is a dictionary, and that of many rows a frame."""
+    X, y = data
+    model = Insurance().fit(X, y)
+    expected = model.explain(X.iloc[[1]])[0]
+    assert model.explain(X.iloc[1])[0] == model.explain(X.iloc[1].to_dict())[0] == expected
+    assert model.explain({**X.iloc[1], "bmi": None})[0].prediction == model.predict(X.iloc[[1]].assign(bmi=np.nan))[0]
+    as_dict = expected.to_dict()
+    assert as_dict["prediction"] == as_dict["intercept"] + sum(term["weight"] for term in as_dict["terms"])
+    assert json.loads(json.dumps(as_dict)) == as_dict
+    explanations = model.explain(X)
+    frame = explanations.to_pandas()
+    assert frame.groupby("row")["weight"].sum().tolist() == model.predict(X).tolist()
+    assert explanations.to_polars().to_dicts() == frame.to_dict("records") == explanations.to_dicts()
+
+
+def test_importances_and_shapley_values_have_one_column_per_input():
+    """They stand in the order of the input columns, parts of a date added up; `importances_` has the names."""
+    rng = np.random.default_rng(0)
+    sold = pd.to_datetime("2021-01-01") + pd.to_timedelta(rng.integers(0, 1400, 300), unit="D")
+    X = pd.DataFrame({"sold": sold, "noise": rng.random(300), "area": rng.random(300)})
+    y = 3.0 * (sold.month > 6) + 5.0 * (sold.year > 2022) + 9.0 * (X.area > 0.4)
+    model = RuleRegressor(n_teachers=0, n_grown_rules=40, n_generations=0, random_state=0).fit(X, y)
+    shares = dict(zip(model.feature_names_in_, model.feature_importances_, strict=True))
+    assert list(shares) == ["sold", "noise", "area"]
+    assert shares["area"] > shares["noise"] < shares["sold"] > 0.2
+    table = model.importances_.to_pandas()
+    assert {"sold (year)", "sold (month)", "noise", "area"} <= set(table["column"])
+    assert table["importance"].is_monotonic_decreasing
+    assert table.groupby("input")["importance"].sum().to_dict() == pytest.approx(shares)
+    values, base = model.shapley_values(X.iloc[:9], X)
+    assert values.shape == (9, 3)
+    np.testing.assert_allclose(base + values.sum(axis=1), model.predict(X.iloc[:9]))
+    assert "area" in repr(model.importances_).splitlines()[0]
+    assert "inputs used" in model.summary()
 
 
 def test_an_unfitted_model_has_nothing_to_show():

@@ -66,7 +66,7 @@ def test_rows_are_in_the_page_only_on_request(tmp_path):
 
 
 def test_a_page_without_rows_shows_the_scores_of_the_fit(tmp_path):
-    """Without data there is a page: the rules, the validated R², ranges, sizes, facts, and why there is no plot."""
+    """Without data there is a page: the rules, the held-out R², ranges, sizes, facts, and why there is no plot."""
     model, _, _ = mixed_model()
     text = model.report(tmp_path / "bare.html").read_text(encoding="utf-8")
     assert "No rows with known targets were given" in text
@@ -248,7 +248,7 @@ def test_a_notebook_shows_the_scorecard():
     shown = model._repr_html_()
     assert shown.count("data-rule=") == len(model.rules_)
     assert model._repr_mimebundle_()["text/html"] == shown
-    assert "to begin with" in model.explain(X[:1])._repr_html_()
+    assert "intercept" in model.explain(X[:1])._repr_html_()
     for html in (model_of(hostile_circuit())._repr_html_(), model_of(hostile_circuit()).rules_._repr_html_()):
         assert HOSTILE[0] not in html
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html

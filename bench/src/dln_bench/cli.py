@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain
-from dln.cli._program import Program
+from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._program import INTERRUPTED, Program
 
 if TYPE_CHECKING:
     from dln_bench._results import Result
@@ -50,7 +50,7 @@ def list_all(*, as_json: _options.Json = False) -> None:
     from rich.table import Table
 
     from dln.circuit._words import thousands
-    from dln.cli._terminal import print_json, show
+    from dln.cli._printing import print_json, show
     from dln_bench import datasets as library
     from dln_bench.models._models import GROUPS, MODELS
 
@@ -131,7 +131,6 @@ def run(
 
     Each finished unit is a line of the result file.
     """
-    from dln.cli._terminal import console
     from dln.tune import StudyError
     from dln_bench import _run
     from dln_bench._download import DownloadError
@@ -150,26 +149,25 @@ def run(
             protocol=_protocol(protocol),
         )
         there = {result.unit for result in read_results([out])} if Path(out).exists() else set()
-        talk = console(stderr=True)
         watch = _Watch(len(wanted), sum(unit in there for unit in wanted), quiet=quiet)
         if not quiet:
-            talk.print(f"{len(wanted)} units, {watch.done} of them are there")
+            print_status(f"{len(wanted)} units, {watch.done} of them are there")
             if minutes is not None:
-                talk.print(f"A search begins no trial after {minutes:g} minutes; results say how many trials it had.")
+                print_status(f"A search begins no trial after {minutes:g} minutes; results say how many trials it had.")
         seconds = None if minutes is None else MINUTE * minutes
         failures = _run.run(out, wanted, jobs=jobs, ray=ray, seconds=seconds, progress=watch)
     except KeyboardInterrupt:
-        complain("interrupted; finished units and trials are kept, the same command goes on from there", "dln-bench")
+        print_error("interrupted; finished units and trials are kept, the same command goes on from there", "dln-bench")
         raise typer.Exit(INTERRUPTED) from None
     except (DatasetError, DownloadError, _run.RunError, ResultFileError, StudyError, ConnectionError) as error:
-        raise Mistake(str(error)) from None
+        raise UsageError(str(error)) from None
     except (NotADirectoryError, FileExistsError) as error:
         message = f"--out must be a file in a folder, got {out!r}: {error.strerror}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
     for failure in failures:
-        talk.print(f"failed: {failure.work.units[-1]}: {failure.error}", soft_wrap=True)
+        print_status(f"failed: {failure.work.units[-1]}: {failure.error}")
     if not quiet:
-        talk.print(f"{len(wanted)} units in {out}; tables and figures of them: dln-bench report {out}", soft_wrap=True)
+        print_status(f"{len(wanted)} units in {out}; tables and figures of them: dln-bench report {out}")
     if failures:
         raise typer.Exit(FAILED)
 
@@ -187,7 +185,7 @@ def report(
     quiet: _options.Quiet = False,
 ) -> None:
     """Write tables and figures, ours beside the paper's: report.md, tables/*.csv, figures/*.svg."""
-    from dln.cli._terminal import show
+    from dln.cli._printing import show
     from dln_bench._results import ResultFileError, read_results
     from dln_bench.report._report import NoResultsError, write_report
 
@@ -195,10 +193,10 @@ def report(
     try:
         written = write_report(read_results(results), folder, pictures=pictures)
     except (NoResultsError, ResultFileError) as error:
-        raise Mistake(str(error)) from None
+        raise UsageError(str(error)) from None
     except (NotADirectoryError, FileExistsError) as error:
         message = f"--out must be a folder, got {str(folder)!r}: {error.strerror}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
     if not quiet:
         show(f"{written}")
 
@@ -215,18 +213,16 @@ def pack(
     try:
         compress(read_results(results), Path(out))
     except (ResultFileError, OSError) as error:
-        raise Mistake(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 class _Watch:
     """Prints a line per finished unit, with the time left."""
 
     def __init__(self, n_units: int, done: int, *, quiet: bool) -> None:
-        from dln.cli._terminal import console
-
         self.done = done
         self._units, self._begun, self._quiet = n_units, done, quiet
-        self._start, self._talk = time.monotonic(), console(stderr=True)
+        self._start = time.monotonic()
 
     def __call__(self, done: Done) -> None:
         """Print the units of a finished work."""
@@ -237,7 +233,7 @@ class _Watch:
         left = passed / (self.done - self._begun) * (self._units - self.done)
         for result in done.results:
             text = f"{self.done}/{self._units}  {_line(result)}  about {_clock(left)} left"
-            self._talk.print(text, soft_wrap=True)
+            print_status(text)
 
 
 def _line(result: Result) -> str:
@@ -296,7 +292,7 @@ def _seeds(text: str) -> list[int]:
             found += range(int(first), int(last or first) + 1)
     except ValueError:
         message = f"--seeds must be a number like 3, or seeds like 3,4 or 10-12, got {text!r}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
     return found
 
 
@@ -304,7 +300,7 @@ def _trials(given: list[str]) -> list[int]:
     names = _names(given)
     if not all(name.isdecimal() for name in names):
         message = f"--trials must be whole numbers like 32,64,128, got {','.join(given)!r}"
-        raise Mistake(message)
+        raise UsageError(message)
     return [int(name) for name in names]
 
 
@@ -315,7 +311,7 @@ def _protocol(text: str) -> Protocol:
         if name == text:
             return name
     message = f"--protocol must be {' or '.join(PROTOCOLS)}, got {text!r}"
-    raise Mistake(message)
+    raise UsageError(message)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: ``dln fit``, ``dln predict``, ``dln show`` and the rest, one file per command.
+"""The command line: ``dln fit``, ``dln predict``, ``dln show`` and the rest.
 
 This file and the tops of the others import nothing slow, so that ``dln --help`` answers at once.
 """
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _demo, _explain, _export, _fit, _plot, _predict, _prune, _report, _show, _tune, _verify
+from dln.cli import _export, _fit, _predict, _report, _show, _tune
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -25,16 +25,11 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 (typer calls it with the option's value)
-    if asked:
-        from importlib.metadata import PackageNotFoundError, version
+def _version(wanted: bool) -> None:  # noqa: FBT001 (typer calls it with the option's value)
+    if wanted:
+        from dln import __version__
 
-        try:
-            typer.echo(f"dln {version('dln')}")
-        except PackageNotFoundError:  # a source tree on the path
-            from dln import __version__
-
-            typer.echo(f"dln {__version__}")
+        typer.echo(f"dln {__version__}")
         raise typer.Exit
 
 
@@ -51,14 +46,21 @@ def _before(
 app.command("fit")(_fit.fit)
 app.command("predict")(_predict.predict)
 app.command("show")(_show.show_model)
-app.command("prune")(_prune.prune)
-app.command("explain")(_explain.explain)
-app.command("plot")(_plot.plot)
+app.command("prune")(_show.prune)
+app.command("explain")(_show.explain)
+app.command("plot")(_report.plot)
 app.command("report")(_report.report)
 app.command("export")(_export.export)
-app.command("verify")(_verify.verify)
+app.command("verify")(_export.verify)
 app.command("tune")(_tune.tune)
-app.command("demo")(_demo.demo)
+
+
+@app.command("demo")
+def _demo() -> None:
+    """Train on a small table that comes along, compare with other models, show the rules."""
+    from dln.demo import main as demo
+
+    demo()
 
 
 def main() -> None:

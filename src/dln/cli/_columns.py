@@ -1,7 +1,7 @@
-"""The kind of each column of a table to learn from, as a person would see it.
+"""The kind of each column of a table to learn from.
 
-The result needs no memory of its own: parts of dates are columns named ``sold_at (month)``, so a model's column names
-are enough to make them again (`_model_columns`).
+Parts of dates are columns named ``sold_at (month)``, so a model's column names are enough to make them again
+(`_model_columns`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dln.cli._mistakes import Mistake, listed, quoted
+from dln.cli._messages import UsageError, listed, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
@@ -24,7 +24,7 @@ from dln.data._numbers import LARGEST_WHOLE, row_numbers
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
-#: A column is taken for numbers, or dates, with mistakes in it if at least this share of its values are.
+#: A column is taken for numbers, or dates, with errors in it if at least this share of its values are.
 MEANT: Final = 0.9
 
 #: Text of which more than this share is different names a row and does not describe it.
@@ -109,7 +109,7 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
 
 
 def _checked(file: TableFile, column: pl.Series, read: pl.Series, wrong: pl.Series, what: str) -> pl.Series:
-    """Return what was read of a text column, or raise a `Mistake` that names the first wrong row."""
+    """Return what was read of a text column, or raise a `UsageError` that names the first wrong row."""
     if not wrong.any():
         return read
     row = int(wrong.arg_max() or 0)
@@ -119,7 +119,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, wrong: pl.Seri
         f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
         f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
     )
-    raise Mistake(message)
+    raise UsageError(message)
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:
@@ -176,7 +176,7 @@ def _as_text(column: pl.Series) -> pl.Series:
     try:
         codes, categories = learn_categories(nw.from_native(column, series_only=True), column.name)
     except ValueError as error:  # floats that may be rounded
-        raise Mistake(str(error)) from error
+        raise UsageError(str(error)) from error
     return pl.Series(column.name, np.array([*map(str, categories), None], dtype=object)[codes], dtype=pl.String)
 
 

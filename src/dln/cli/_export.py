@@ -1,18 +1,26 @@
-"""``dln export``: a model as C, SQL, JavaScript, Python, ONNX, Verilog or an Excel workbook."""
+"""``dln export`` and ``dln verify``: a model as C, SQL, JavaScript, Python, ONNX, Verilog or a workbook."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import Mistake, complain
+from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._program import DIFFERS
 
-#: The exit code where an exported file does not give the model's predictions.
-DIFFERS = 1
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dln._regressor import CircuitRegressor
+
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="FORMAT", help="The format, whatever the ending.", show_default=False)
+]
 
 
 def export(
@@ -26,10 +34,7 @@ def export(
             help="Ends in .c, .sql, .js, .mjs, .py, .onnx, .xlsx or .v; - is standard output.",
         ),
     ],
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="FORMAT", help="The format, whatever the ending.", show_default=False),
-    ] = None,
+    form: Format = None,
     dialect: _options.Dialect = None,
     table: Annotated[
         str | None, typer.Option(metavar="TABLE", help="SQL: what to select from.", show_default="data")
@@ -46,10 +51,10 @@ def export(
     quiet: _options.Quiet = False,
 ) -> None:
     """Take a model elsewhere: as a program, a query, a workbook or a circuit, run before it is handed over."""
-    from dln.cli._model import open_model
-    from dln.cli._output import check_output
+    import tempfile
+
+    from dln.cli._files import check_output, open_model
     from dln.cli._table_file import STANDARD
-    from dln.cli._terminal import console
 
     check_output(output, force=force)
     fitted = open_model(model)
@@ -57,29 +62,61 @@ def export(
         "table": table, "contributions": contributions, "integers": integers, "latency": latency, "name": name
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value not in (None, False)}
-    if output == STANDARD:
-        if form is None:
-            message = "standard output has no ending that names a format: give --format"
-            raise Mistake(message)
-        sys.stdout.buffer.write(_to_standard(fitted, form, dialect, options))
-        return
-    with warnings.catch_warnings(record=True):  # printed below, as a sentence
-        warnings.simplefilter("always")
-        try:
-            done = fitted.export(output, form, dialect=dialect, verify=not no_verify, **options)
-        except AssertionError as error:
-            complain(f"{error}; nothing was written")
-            raise typer.Exit(DIFFERS) from None
-    if not quiet:
-        console(stderr=True).print(f"{done}.", soft_wrap=True)
-
-
-def _to_standard(fitted: Any, form: str, dialect: str | None, options: dict[str, Any]) -> bytes:
-    """Return the exported bytes, verified on the way."""
-    import tempfile
-    from pathlib import Path
-
+    if output == STANDARD and form is None:
+        message = "standard output has no ending that names a format: give --format"
+        raise UsageError(message)
     with tempfile.TemporaryDirectory(prefix="dln-") as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        done = fitted.export(Path(folder) / "model", form, dialect=dialect, **options)
-        return bytes(done.path.read_bytes())
+        warnings.simplefilter("ignore")  # the sentence below has what they say
+        path = Path(folder) / "model" if output == STANDARD else Path(output)
+        try:
+            done = fitted.export(path, form, dialect=dialect, verify=not no_verify, **options)
+        except AssertionError as error:
+            print_error(f"{error}; nothing was written")
+            raise typer.Exit(DIFFERS) from None
+        if output == STANDARD:
+            sys.stdout.buffer.write(path.read_bytes())
+        elif not quiet:
+            print_status(f"{done}.")
+
+
+def verify(
+    model: _options.Model,
+    exported: Annotated[str, typer.Argument(metavar="FILE", help="What dln export wrote.", show_default=False)],
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Rows to run it on, besides those that it is always run on.")
+    ] = None,
+    form: Format = None,
+    dialect: _options.Dialect = None,
+    *,
+    as_json: _options.Json = False,
+) -> None:
+    """Run an exported model with the real thing and compare every bit with the model; exit code 1 if any differs."""
+    from dln.cli._files import open_model
+    from dln.cli._printing import print_json, show
+    from dln.cli._table_file import existing_file
+
+    fitted = open_model(model)
+    path = existing_file(exported, what="a file that dln export wrote")
+    X = None if table is None else _rows(fitted, Path(model).name, table)
+    try:
+        verification = fitted.verify(path, X, format=form, dialect=dialect)
+    except AssertionError as error:
+        if as_json:
+            print_json({"file": exported, "equal": False, "reason": str(error)})
+        else:
+            print_error(str(error))
+        raise typer.Exit(DIFFERS) from None
+    if as_json:
+        print_json({"file": exported, "equal": True, "engine": verification.engine, "rows": verification.n_rows})
+    else:
+        show(f"{exported}: {verification}.")
+
+
+def _rows(model: CircuitRegressor, model_name: str, table: str) -> pl.DataFrame:
+    """Return the model's columns of a table."""
+    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._table_file import open_table
+
+    with open_table(table) as file:
+        needed_columns(file, model.circuit_, model_name)
+        return model_columns(file, file.read(), model.circuit_)

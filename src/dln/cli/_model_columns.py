@@ -7,7 +7,7 @@ import polars as pl
 
 from dln.circuit._circuit import Category, Circuit, Column
 from dln.cli._columns import dtype_words
-from dln.cli._mistakes import Mistake, nearest, quoted
+from dln.cli._messages import UsageError, nearest, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import codes_of
@@ -16,7 +16,7 @@ from dln.data._dates import Dates, split_part_name
 
 
 def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[str]:
-    """Return the columns of a file that rules read, each once, or raise a `Mistake` if one is not there.
+    """Return the columns of a file that rules read, each once, or raise a `UsageError` if one is not there.
 
     The first column, if a model has no rules: the rows are still to be counted.
     """
@@ -25,7 +25,7 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
         name = _origin(circuit.columns[j], file.names)
         if name not in file.names:
             message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
-            raise Mistake(message)
+            raise UsageError(message)
         needed[name] = None
     return list(needed) or [file.names[0]]
 
@@ -81,7 +81,7 @@ def _converted(
             try:
                 codes_of(nw.from_native(column, series_only=True), column.name, categories)
             except ValueError as error:  # floats that may be rounded
-                raise Mistake(str(error)) from error
+                raise UsageError(str(error)) from error
     return column
 
 
@@ -113,7 +113,7 @@ def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, fir
             f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
             f"of {file.label} holds {quoted(column[row])}: correct it, or leave it empty"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     return read
 
 
@@ -125,11 +125,11 @@ def _check_finite(file: TableFile, numbers: pl.Series, first_row: int) -> None:
             f"{first_row + int(infinite.arg_max() or 0)} of {file.label} holds infinity: leave it empty, or replace it "
             "by a large number"
         )
-        raise Mistake(message)
+        raise UsageError(message)
 
 
-def _wrong_type(file: TableFile, column: pl.Series, what: str) -> Mistake:
-    return Mistake(
+def _wrong_type(file: TableFile, column: pl.Series, what: str) -> UsageError:
+    return UsageError(
         f"column {column.name!r} must hold {what}, as it did when the model was fitted, but in {file.label} it holds "
         f"{dtype_words(column.dtype)}"
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from dln.cli._mistakes import Mistake
+from dln.cli._messages import UsageError
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by dln fit.", show_default=False)]
 Table = Annotated[
@@ -51,14 +52,14 @@ Dialect = Annotated[
     typer.Option(metavar="DIALECT", help="SQL: duckdb, postgres, sqlite, mysql, bigquery, …", show_default="duckdb"),
 ]
 
-#: What `--max-conditions` calls no limit.
-NO_LIMIT: Final = "none"
+_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_LENGTH: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)")
 
 
 def limits(
     learner: str, max_conditions: str | None, max_rule_length: int | None, max_rules: int | None
 ) -> dict[str, Any]:
-    """Return the parameters that limit the size of a model, those that were given.
+    """Return the given parameters that limit the size of a model.
 
     >>> limits("rules", "none", None, 20)
     {'max_conditions': None, 'max_rules': 20}
@@ -71,14 +72,29 @@ def limits(
                 f"--{name.replace('_', '-')} does not go with the network, whose rules are its neurons: "
                 "limit it by --max-conditions, or use --learner rules"
             )
-            raise Mistake(message)
+            raise UsageError(message)
     return given | {name: value for name, value in of_rules.items() if value is not None}
 
 
 def _conditions(text: str) -> int | None:
-    if text.strip().lower() == NO_LIMIT:
+    if text.strip().lower() == "none":
         return None
     if not text.strip().isdecimal() or int(text) == 0:
         message = f"--max-conditions must be a whole number above 0, or none, got {text!r}"
-        raise Mistake(message)
+        raise UsageError(message)
     return int(text)
+
+
+def seconds(text: str | None) -> float | None:
+    """Return the value of ``--time-limit`` in seconds.
+
+    >>> seconds("90"), seconds("1.5m"), seconds("2 h"), seconds(None)
+    (90.0, 90.0, 7200.0, None)
+    """
+    if text is None:
+        return None
+    match = _LENGTH.fullmatch(text.strip().lower())
+    if match is None or float(match[1]) == 0:
+        message = f"--time-limit must be a length of time above zero like 90s, 10m or 1h, got {text!r}"
+        raise UsageError(message)
+    return float(match[1]) * _UNITS[match[2]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import Mistake, remark
+from dln.cli._messages import UsageError, print_status
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +27,7 @@ UPPER: Final = "upper"
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
 
-#: Rows that are read at a time to find a mistake.
+#: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
 
 _ROW: Final = "\0row"  # no column of a file is named like this
@@ -54,16 +54,15 @@ def predict(
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln._load import Predictor
-    from dln.cli._model import open_saved
+    from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import needed_columns
-    from dln.cli._output import check_output, output_kind
     from dln.cli._table_file import STANDARD, open_table
 
     kind = output_kind(output)
     check_output(output, force=force)
     if as_json and output == STANDARD:
         message = "--json prints a summary where the predictions would go: give -o a file for the predictions"
-        raise Mistake(message)
+        raise UsageError(message)
     fitted = open_saved(model)
     half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
     start = time.perf_counter()
@@ -72,30 +71,30 @@ def predict(
         run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
         if with_input and (taken := next((name for name in run.results if name in file.names), None)):
             message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
-            raise Mistake(message)
+            raise UsageError(message)
         n_rows = run.write(output, kind, show=not (quiet or as_json))
     took = time.perf_counter() - start
     if as_json:
-        from dln.cli._terminal import print_json
+        from dln.cli._printing import print_json
 
         print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        remark(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
+        print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
-    """Return the half-width of prediction intervals, or raise a `Mistake` if the model has none."""
+    """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
     known = model.intervals
     if known is None:
         message = (
-            f"{model_name} does not know how far it may be off: dln fit learns it where it has test rows (--test-size)"
+            f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     try:
         return known.half_width(coverage)
     except ValueError as error:
         message = f"--interval: {error}"
-        raise Mistake(message) from error
+        raise UsageError(message) from error
 
 
 class _Run:
@@ -114,7 +113,7 @@ class _Run:
         """Write all predictions and return how many there are."""
         import polars as pl
 
-        from dln.cli._output import whole_or_nothing, written_to
+        from dln.cli._files import whole_or_nothing, written_to
 
         scan = self.file.scan()
         rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
@@ -136,9 +135,9 @@ class _Run:
                         query.sink_csv(sink, separator="\t" if kind == "tsv" else ",", engine="streaming")
                 if not self.n_rows:
                     message = f"{self.file.label} has a header but no rows: there is nothing to predict"
-                    raise Mistake(message)
+                    raise UsageError(message)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            with self.file.reading():  # batches run side by side: in order, the first mistake is found
+            with self.file.reading():  # batches run side by side: in order, the first wrong value is found
                 for frame in rows.collect_batches(chunk_size=BATCH):
                     self._predictions(frame)
             raise self.file.unreadable() from None
@@ -170,12 +169,11 @@ def _progress(run: _Run, *, show: bool) -> Any:
 
     if not show or not sys.stderr.isatty():
         return nullcontext()
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from dln.cli._terminal import console
-
     columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
-    counter = Progress(*columns, console=console(stderr=True), transient=True)
+    counter = Progress(*columns, console=Console(stderr=True), transient=True)
     task = counter.add_task("", total=None)
     run.advance = lambda rows: counter.update(task, advance=rows)
     return counter

@@ -1,4 +1,4 @@
-"""``dln report``: a page to open, read and play with."""
+"""``dln report`` and ``dln plot``: a model as a page to open and play with, and as a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from dln._clean import clean
 from dln.cli import _options
-from dln.cli._mistakes import Mistake, remark
+from dln.cli._messages import UsageError, nearest, print_status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _Rows(NamedTuple):
-    """Rows for the page, and what to call them."""
+    """Rows for the page, and their name."""
 
     X: pl.DataFrame
     y: pl.Series
@@ -55,18 +55,14 @@ def report(
 
     Of the table that dln fit learned from, only the rows that it tested on are measured.
     """
-    from dln.cli._model import open_model
-    from dln.cli._output import check_output
+    from dln.cli._files import check_output, open_model
 
-    if not output.lower().endswith((".html", ".htm")):
-        message = f"a page's name must end in .html, got {output!r}"
-        raise Mistake(message)
-    check_output(output, force=force)
+    check_output(output, force=force, endings=(".html",), what="a page's name")
     fitted = open_model(model)
     if data is None and (target is not None or include_rows):
         option = "--target" if target is not None else "--include-rows"
-        message = f"{option} speaks of a table, but there is none: give it with --data"
-        raise Mistake(message)
+        message = f"{option} needs a table: give it with --data"
+        raise UsageError(message)
     rows = None if data is None else _rows(fitted, Path(model).name, data, target)
     options: dict[str, Any] = {"title": title, "model_file": clean(Path(model).name)}
     if rows is not None:
@@ -79,11 +75,11 @@ def report(
     path = write_report(fitted, output, **options)
     if not quiet:
         measured = "" if rows is None else f", measured on {counted(len(rows.y), 'row')} of {rows.label}"
-        remark(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+        print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
 def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> _Rows:
-    """Return the rows of a table whose target is known; of those that the model learned from, only the tested ones."""
+    """Return the rows of a table whose target is known; of the table that dln fit read, only its test rows."""
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
     from dln.cli._training_table import target_of
@@ -102,25 +98,23 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
 
 
 def _target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
-    from dln.cli._mistakes import nearest
-
     name = target or getattr(model, "target_name_", None)
     if name is None:
-        message = f"{model_name} does not know what its target is called: give its column with --target"
-        raise Mistake(message)
+        message = f"{model_name} does not hold the name of its target: give its column with --target"
+        raise UsageError(message)
     if name not in file.names:
         message = (
             f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column with "
             f"--target, or leave out --data; {nearest(name, file.names)}"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     return name
 
 
 def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | None:
-    """Return the rows that `dln fit` tested the model on, where this is the table that it was fitted to, or None.
+    """Return the rows that `dln fit` tested the model on, or None if this is another table.
 
-    Measured on the others, which it learned from, the model would look too good.
+    On the others, which it learned from, the model would look too good.
     """
     from dln.cli._fit import split_rows
     from dln.cli._training_table import table_digest
@@ -130,3 +124,24 @@ def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | Non
     if facts.get("table") != table_digest(y) or not isinstance(seed, int) or n_test < 1:
         return None
     return split_rows(len(y), n_test, seed)[1]
+
+
+def plot(
+    model: _options.Model,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .svg, .png or .pdf.")],
+    *,
+    max_rules: Annotated[int, typer.Option(min=1, help="Rules to draw, those that move the prediction most.")] = 20,
+    force: _options.Force = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
+    from dln.cli._files import check_output, open_model, whole_or_nothing
+
+    check_output(output, force=force, endings=(".svg", ".png", ".pdf"), what="a picture's name")
+    fitted = open_model(model)
+    picture = fitted.plot(max_rules=max_rules)
+    with whole_or_nothing(output) as part:
+        picture.save(part)
+    if not quiet:
+        n_rules = len(fitted.rules_)
+        print_status(f"{min(max_rules, n_rules)} of {n_rules} rules drawn in {output}.")

@@ -1,14 +1,18 @@
-"""``dln show``: a model as a page of text."""
+"""``dln show``, ``dln prune``, ``dln explain``: a model, a smaller one, and one of its predictions, as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dln.cli import _options
+from dln.cli._messages import UsageError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dln._regressor import CircuitRegressor
 
 
@@ -18,39 +22,30 @@ def show_model(
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
     as_json: _options.Json = False,
 ) -> None:
-    """Show a model: its rules and weights, its columns, its cost, and what other sizes are worth."""
-    from dln.cli._model import open_model
-    from dln.cli._terminal import print_json
+    """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
+    from dln.cli._files import open_model
+    from dln.cli._printing import facts, model_json, print_json, rules_table, show
+    from dln.readers._summary import summary_facts
 
     fitted = open_model(model)
     if as_json:
-        print_json(_facts(model, fitted, max_rules))
-    else:
-        _page(model, fitted, max_rules)
-
-
-def _facts(name: str, model: CircuitRegressor, max_rules: int | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from dln.cli._size import frontier_facts
-
-    rules = model.rules_
-    return {
-        "model": name,
-        "target": rules.target,
-        "intercept": rules.intercept,
-        "rules": [asdict(row) for row in list(rules)[:max_rules]],
-        "n_rules": len(rules),
-        "conditions": rules.n_conditions,
-        "frontier": frontier_facts(model),
-        "columns": [
+        columns = [
             {"name": column.name, "categories": None if column.categories is None else list(column.categories)}
-            for column in model.circuit_.columns
-        ],
-        "columns_used": columns_used(model),
-        "epochs": getattr(model, "n_iter_", None),
-        "operations": {reading: int(model.cost(reading)) for reading in ("multiply", "select")},
-    }
+            for column in fitted.circuit_.columns
+        ]
+        document = {
+            "columns": columns,
+            "columns_used": columns_used(fitted),
+            "epochs": getattr(fitted, "n_iter_", None),
+            "operations": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
+        }
+        print_json({**model_json(model, fitted, max_rules), **document})
+        return
+    show(rules_table(fitted, max_rules), "", facts([("file", model), *summary_facts(fitted)]))
+    if len(fitted.frontier_) > 1:
+        show(
+            "\nHeld-out R² of other sizes, and the sizes that dln prune can cut the model to:\n", str(fitted.frontier_)
+        )
 
 
 def columns_used(model: CircuitRegressor) -> list[str]:
@@ -59,38 +54,83 @@ def columns_used(model: CircuitRegressor) -> list[str]:
     return [column.name for j, column in enumerate(model.circuit_.columns) if j in used]
 
 
-def _page(name: str, model: CircuitRegressor, max_rules: int | None) -> None:
-    from dln.circuit._words import counted, name_text, thousands
-    from dln.cli._size import frontier_of, frontier_table
-    from dln.cli._terminal import facts, show
-    from dln.cli._text import rules_table
+def prune(
+    model: _options.Model,
+    max_conditions: Annotated[int, typer.Option(min=0, metavar="N", help="Conditions to keep, at most.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the smaller model goes, like small.dln.")
+    ],
+    *,
+    force: _options.Force = False,
+    as_json: _options.Json = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Make a model smaller: the best found for so many conditions, with weights of its own. Needs no table."""
+    from dln.cli._files import check_model_output, open_model
+    from dln.cli._printing import model_json, page_of_rules, print_json, show, size_sentences
 
-    circuit = model.circuit_
-    used = columns_used(model)
-    unused = [column.name for column in circuit.columns if column.name not in used]
-    costs = " or ".join(f"{thousands(int(model.cost(reading)))} ({reading})" for reading in ("select", "multiply"))
-    literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
-    rows = [("file", name), ("reads", ", ".join(map(name_text, used)) or "no column")]
-    if unused:
-        rows.append(("does not read", ", ".join(map(name_text, unused))))
-    rows += [
-        ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
-        ("cost", f"{costs} logic operations a prediction"),
-        ("trained", _training(model)),
+    check_model_output(output, force=force)
+    whole = open_model(model)
+    smaller = whole.prune(max_conditions)
+    smaller.save(output)
+    if as_json:
+        before = {"conditions_before": whole.rules_.n_conditions, "rules_before": len(whole.rules_)}
+        print_json({**model_json(output, smaller), "pruned_from": model, **before})
+    elif not quiet:
+        show(f"{model} has {whole.rules_.size_text}.", *size_sentences(smaller)[:1], "")
+        show(page_of_rules(smaller, output), f"\nSaved to {output}.")
+
+
+def explain(
+    model: _options.Model,
+    table: _options.Table,
+    row: Annotated[int, typer.Option(min=1, help="Which row, counted from 1; the header does not count.")] = 1,
+    *,
+    as_json: _options.Json = False,
+) -> None:
+    """Explain a prediction: the rules that fired for a row, and their weights, which add up to it."""
+    from dln.circuit._words import category_text, name_text, thousands, weight_text
+    from dln.cli import _printing
+    from dln.cli._files import open_model
+    from dln.readers._explain import interval_text
+
+    fitted = open_model(model)
+    X = _row(fitted, Path(model).name, table, row)
+    explanation = fitted.explain(X)[0]
+    if as_json:
+        _printing.print_json({"row": row, "values": X.row(0, named=True), **explanation.to_dict()})
+        return
+    used, decimals = columns_used(fitted), explanation.decimals
+    values = [
+        (name_text(name), "missing" if value is None else category_text(value))
+        for name, value in X.row(0, named=True).items()
+        if name in used
     ]
-    show(rules_table(model, max_rules), "", facts(rows))
-    frontier = frontier_of(model)
-    if frontier is not None and len(frontier) > 1:
-        show("\nR² of other sizes on held-out rows, and the sizes that dln prune can cut the model to:\n")
-        show(frontier_table(frontier))
+    weights = _printing.signed([explanation.intercept, *(term.weight for term in explanation.terms)], decimals)
+    rules = ["intercept", *(term.rule for term in explanation.terms)]
+    _printing.show(
+        f"Row {thousands(row)} of {'standard input' if table == '-' else table}:",
+        _printing.facts(values),
+        f"\n{name_text(explanation.target)} = {weight_text(explanation.prediction, decimals)}, the sum of",
+        _printing.table(("", " "), zip(weights, rules, strict=True), left=" "),
+        *([] if explanation.interval is None else [f"\n{interval_text(*explanation.interval)}"]),
+    )
 
 
-def _training(model: CircuitRegressor) -> str:
+def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.DataFrame:
+    """Return the model's columns of one row of the file."""
+    import polars as pl
+
     from dln.circuit._words import thousands
+    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._table_file import open_table
 
-    facts = model.training_facts_
-    rows = f"{thousands(facts['rows'])} rows"
-    if facts["distinct_rows"] < facts["rows"]:
-        rows += f", {thousands(facts['distinct_rows'])} of them distinct"
-    epochs = getattr(model, "n_iter_", None)
-    return f"on {rows}" if epochs is None else f"on {rows}; {epochs} epochs of each network"
+    with open_table(table) as file:
+        needed = needed_columns(file, model.circuit_, model_name)
+        with file.reading():
+            frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
+            if not frame.height:
+                n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
+                message = f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
+                raise UsageError(message)
+        return model_columns(file, frame, model.circuit_, row)

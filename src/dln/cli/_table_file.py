@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dln._closest import closest
-from dln.cli._mistakes import Mistake
+from dln.cli._messages import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,12 +86,12 @@ class TableFile:
             frame = self.scan().collect(engine="streaming")
         if not frame.height:
             message = f"{self.label} has a header but no rows: give a table with at least one row below the header"
-            raise Mistake(message)
+            raise UsageError(message)
         return frame
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise a `Mistake` in place of what polars raises where the file cannot be read."""
+        """Raise a `UsageError` in place of what polars raises where the file cannot be read."""
         import polars as pl
 
         try:
@@ -99,29 +99,29 @@ class TableFile:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             raise self.unreadable() from None
 
-    def unreadable(self) -> Mistake:
+    def unreadable(self) -> UsageError:
         """Return what is wrong with a file that polars could not read."""
         if not self.is_text:
             return _damaged_parquet(self.label)
         if (position := _not_utf8(self.path)) is not None:
             line, byte = position
-            return Mistake(
+            return UsageError(
                 f"{self.label} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
                 "example with iconv -f latin1 -t utf-8"
             )
         try:
             self._check_shape()
-        except Mistake as mistake:
-            return mistake
+        except UsageError as error:
+            return error
         odd = _odd_quotes(self.path)
         where = "one of its lines" if odd is None else f"line {odd}"
-        return Mistake(
+        return UsageError(
             f"{self.label} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
             "field without being doubled"
         )
 
     def _check_shape(self) -> None:
-        """Raise a `Mistake` if a line has too many or too few fields, unless the file is too large to look."""
+        """Raise a `UsageError` if a line has too many or too few fields, unless the file is too large to look."""
         if self.separator is None or self.path.stat().st_size > CHECKED_BYTES:
             return
         with self.path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
@@ -136,10 +136,10 @@ class TableFile:
                             f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
                             f"names {len(self.names)} columns: correct that line"
                         )
-                        raise Mistake(message)
+                        raise UsageError(message)
             except csv.Error as error:
                 message = f"{self.label} could not be read as text: {error}"
-                raise Mistake(message) from None
+                raise UsageError(message) from None
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def existing_file(name: str, *, what: str) -> Path:
     try:
         if path.is_dir():
             message = f"{name!r} is a folder: give {what} in it"
-            raise Mistake(message)
+            raise UsageError(message)
         with path.open("rb"):
             return path
     except FileNotFoundError:
@@ -170,10 +170,10 @@ def existing_file(name: str, *, what: str) -> Path:
         meant = closest(path.name, others, SIMILAR)
         hint = ": check its name and folder" if meant is None else f"; did you mean {str(path.with_name(meant))!r}?"
         message = f"there is no file {name!r}{hint}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
     except (OSError, ValueError) as error:
         message = f"{name!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
 
 
 def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
@@ -182,7 +182,7 @@ def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
         label, path = "standard input", folder / "stdin"
         if sys.stdin.isatty():
             message = "a table was expected on standard input: pipe one in, or give a file's name instead of -"
-            raise Mistake(message)
+            raise UsageError(message)
         with path.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
     else:
@@ -196,7 +196,7 @@ def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
                 shutil.copyfileobj(zipped, copy, 1 << 20)
         except (EOFError, gzip.BadGzipFile, zlib.error):
             message = f"{label} is a damaged gzip file, perhaps cut short: fetch or zip it again"
-            raise Mistake(message) from None
+            raise UsageError(message) from None
         path = plain
     return label, path
 
@@ -211,21 +211,21 @@ def _open_parquet(label: str, path: Path) -> TableFile:
     return TableFile(label, path, names, None)
 
 
-def _damaged_parquet(label: str) -> Mistake:
-    return Mistake(f"{label} is a damaged Parquet file, perhaps cut short: fetch or write it again")
+def _damaged_parquet(label: str) -> UsageError:
+    return UsageError(f"{label} is a damaged Parquet file, perhaps cut short: fetch or write it again")
 
 
 def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
     if not start.strip():
         message = f"{label} is empty: give a table with a header and at least one row"
-        raise Mistake(message)
+        raise UsageError(message)
     _refuse_other_formats(label, name, start)
     if b"\r" in start and b"\n" not in start and len(start.splitlines()) > 1:
         message = (
             f"{label} ends its lines with carriage returns alone: save it with line feeds, for example with "
             "tr '\\r' '\\n'"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
     separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
@@ -245,9 +245,9 @@ def _header(label: str, text: str, separator: str) -> tuple[int, list[str]]:
                 return blank_lines, cells
     except csv.Error as error:
         message = f"the first line of {label} could not be read as the names of columns: {error}"
-        raise Mistake(message) from None
+        raise UsageError(message) from None
     message = f"{label} is empty: give a table with a header and at least one row"
-    raise Mistake(message)
+    raise UsageError(message)
 
 
 def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
@@ -265,7 +265,7 @@ def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
         message = f"{label} holds JSON: dln reads CSV, TSV and Parquet, plain or gzipped"
     else:
         return
-    raise Mistake(message)
+    raise UsageError(message)
 
 
 def _separator(text: str) -> str:
@@ -277,13 +277,13 @@ def _separator(text: str) -> str:
 def _check_header(label: str, cells: list[str]) -> None:
     if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
         message = f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
-        raise Mistake(message)
+        raise UsageError(message)
     first: dict[str, int] = {}
     for number, cell in enumerate(cells, start=1):
         if cell in first:
             what = f"the name {cell!r}" if cell else "no name"
             message = f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
-            raise Mistake(message)
+            raise UsageError(message)
         first[cell] = number
 
 

@@ -11,9 +11,9 @@ import polars as pl
 
 from dln.circuit._words import name_text, thousands
 from dln.cli._columns import ColumnFact, dtype_words, judge_column
-from dln.cli._mistakes import Mistake, nearest, quoted
+from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._printing import facts, show
 from dln.cli._table_file import TableFile, open_table
-from dln.cli._terminal import facts, show
 from dln.data import _text_values as values
 
 #: Fewer rows than this cannot be split into rows to learn from and rows to test on.
@@ -49,10 +49,10 @@ def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, L
     n_rows, y = len(data.y), data.y
     if n_rows < FEWEST_ROWS:
         message = f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
-        raise Mistake(message)
+        raise UsageError(message)
     if y.n_unique() == 1:
         message = f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn"
-        raise Mistake(message)
+        raise UsageError(message)
     return file, data
 
 
@@ -79,7 +79,7 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
     if not columns:
         why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
-        raise Mistake(f"{message} ({why})" if why else message)
+        raise UsageError(f"{message} ({why})" if why else message)
     return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, int((~known).sum()))
 
 
@@ -89,7 +89,7 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
             f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
             "(separated by commas, semicolons, tabs or |)"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     once: dict[str, Iterable[str]] = {"--target": [chosen.target], "--weight": filter(None, [chosen.weight])}
     used: dict[str, str] = {}
     for option, names in (once | {"--drop": chosen.drop, "--categorical": chosen.categorical}).items():
@@ -97,7 +97,7 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
             _check_name(file, option, name)
             if used.setdefault(name, option) != option:
                 message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
-                raise Mistake(message)
+                raise UsageError(message)
     for name in chosen.keep:
         _check_name(file, "--keep", name)
 
@@ -105,7 +105,7 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
 def _check_name(file: TableFile, option: str, name: str) -> None:
     if name not in file.names:
         message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
-        raise Mistake(message)
+        raise UsageError(message)
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
@@ -113,7 +113,7 @@ def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
     y = _numbers_of(file, frame, name, "the target")
     if not y.count():
         message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
-        raise Mistake(message)
+        raise UsageError(message)
     return y
 
 
@@ -124,11 +124,11 @@ def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -
         row = int(wrong.arg_max() or 0)
         what = "nothing" if weight[row] is None else f"{weight[row]:g}"
         message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
-        raise Mistake(message)
+        raise UsageError(message)
     weight = weight.filter(used)
     if not weight.sum() > 0:
         message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
-        raise Mistake(message)
+        raise UsageError(message)
     return weight
 
 
@@ -144,7 +144,7 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
         wrong = pl.Series([False]).new_from_index(0, len(column))
     else:
         message = f"{what} {name!r} must hold numbers, but it holds {dtype_words(column.dtype)}: choose another column"
-        raise Mistake(message)
+        raise UsageError(message)
     wrong |= numbers.is_infinite().fill_null(value=False)
     if wrong.any():
         row = int(wrong.arg_max() or 0)
@@ -153,7 +153,7 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
             f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
             "correct it, or choose another column"
         )
-        raise Mistake(message)
+        raise UsageError(message)
     return numbers
 
 
@@ -166,11 +166,11 @@ def table_digest(y: pl.Series) -> str:
 
 
 def check_test_size(data: Learnable, test_size: float) -> None:
-    """Raise a mistake where a share of the rows is too few to test on, or leaves too few to learn from."""
+    """Raise a `UsageError` where a share of the rows is too few to test on, or leaves too few to learn from."""
     n_test = round(test_size * len(data.y))
     if test_size and not 1 < n_test < len(data.y) - 1:
         message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
-        raise Mistake(message)
+        raise UsageError(message)
 
 
 def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:

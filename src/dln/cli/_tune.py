@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dln.cli import _options
-from dln.cli._mistakes import INTERRUPTED, Mistake, complain, remark, warnings_as_sentences
+from dln.cli._messages import UsageError, print_error, print_status, warnings_as_sentences
+from dln.cli._program import INTERRUPTED
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -54,14 +55,13 @@ def tune(
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
-    from dln.cli._output import check_model_output
-    from dln.cli._seconds import seconds
-    from dln.cli._terminal import print_json
+    from dln.cli._files import check_model_output
+    from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
 
     if output is not None:
         check_model_output(output, force=force)
-    end = time.monotonic() + (seconds(time_limit) or math.inf)
+    end = time.monotonic() + (_options.seconds(time_limit) or math.inf)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
     size = _options.limits(learner, max_conditions, max_rule_length, None)
     model = kind(random_state=seed, **size)
@@ -71,14 +71,14 @@ def tune(
     talks = not (quiet or as_json)
     if talks:
         show_columns(file, data, chosen)
-        remark(f"\nTrials are kept in {storage}: the same command goes on from there.")
+        print_status(f"\nTrials are kept in {storage}: the same command goes on from there.")
     values: list[float] = []
 
     def watch(trial: TrialRecord) -> bool:
         values.append(math.inf if trial.value is None else trial.value)
         if talks:
             result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
-            remark(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
+            print_status(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
         return time.monotonic() > end
 
     try:
@@ -96,9 +96,9 @@ def tune(
                 callbacks=[watch],
             )
     except ConnectionError as error:
-        raise Mistake(str(error)) from error
+        raise UsageError(str(error)) from error
     except KeyboardInterrupt:
-        complain(f"interrupted: {len(values)} trials are kept in {storage}, and the same command goes on from there")
+        print_error(f"interrupted: {len(values)} trials are kept in {storage}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     if output is not None:
         best = study.best_estimator.fit(data.X, data.y)
@@ -119,21 +119,16 @@ def _r2(value: float, variance: float) -> float | None:
 
 
 def _show(study: Study, model: CircuitRegressor, variance: float, output: str | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from dln.circuit._words import thousands
-    from dln.cli._terminal import facts, show
+    from dln.cli._printing import facts, show, table
 
-    table = Table(box=None, pad_edge=True, show_edge=False)
-    table.add_column("cross-validated")
-    for heading in ("R²", "RMSE"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
         if trial.value is not None:
             r2 = _r2(trial.value, variance)
-            table.add_row(name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value)))
-    show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", table, "")
+            rows.append((name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value))))
+    scores = table(("cross-validated", "R²", "RMSE"), rows, left="cross-validated")
+    show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", scores, "")
     given, best = model.get_params(), study.best_params
     changes = [(name, f"{value} (was {given[name]})") for name, value in best.items() if value != given[name]]
     show(*(["The best parameters:", facts(changes)] if changes else ["No other parameters were better."]))
@@ -141,4 +136,4 @@ def _show(study: Study, model: CircuitRegressor, variance: float, output: str | 
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
     line = ", ".join(f"{name}={value!r}" for name, value in {"random_state": given["random_state"], **best}.items())
-    show("\nIn Python:", Text(f"  {type(model).__name__}({line})"), "With -o best.dln the same command saves it.")
+    show("\nIn Python:", f"  {type(model).__name__}({line})", "With -o best.dln the same command saves it.")

@@ -1,4 +1,4 @@
-"""Charts in matplotlib: importance of columns, course of training, frontier of conditions against validated R²."""
+"""Charts in matplotlib: importance of columns, course of training, frontier of conditions against held-out R²."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dln._errors import import_extra
 from dln.circuit._words import name_text
 from dln.readers._frontier import Frontier
+from dln.readers._rules import Importances
 
 _TRAINING: Final = "#1b5e9e"
 _VALIDATION: Final = "#b3261e"
@@ -20,12 +20,12 @@ _MAX_BARS: Final = 30
 _MAX_NAME: Final = 40
 
 
-def importance_chart(names: Sequence[str], importances: npt.NDArray[np.float64], ax: Any = None) -> Any:
+def importance_chart(importances: Importances, ax: Any = None) -> Any:
     """Draw the importance of each column, the largest at the top; return the matplotlib axes."""
-    order = sorted(range(len(names)), key=lambda i: (-importances[i], i))[:_MAX_BARS]
-    ax = _axes(ax, height=1.0 + 0.28 * len(order))
-    ax.barh(range(len(order)), [importances[i] for i in order], color=_TRAINING, height=0.7)
-    ax.set_yticks(range(len(order)), [_plain(names[i]) for i in order])
+    shown = importances.rows[:_MAX_BARS]
+    ax = _axes(ax, height=1.0 + 0.28 * len(shown))
+    ax.barh(range(len(shown)), [row.importance for row in shown], color=_TRAINING, height=0.7)
+    ax.set_yticks(range(len(shown)), [_plain(row.column) for row in shown])
     ax.invert_yaxis()
     ax.set_xlabel("importance (share of what the rules move)")
     return _tidy(ax)
@@ -52,20 +52,20 @@ def history_chart(history: Mapping[str, Sequence[Any]], ax: Any = None) -> Any:
 
 
 def frontier_chart(frontier: Frontier, ax: Any = None) -> Any:
-    """Draw validated R² by the number of conditions; return the matplotlib axes."""
+    """Draw held-out R² by the number of conditions; return the matplotlib axes."""
     ax = _axes(ax)
-    known = [point for point in frontier if point.r2 is not None]
-    ax.plot([point.max_conditions for point in known], [point.r2 for point in known], ".-", color=_TRAINING)
-    own = max((point for point in known if point.circuit is not None), key=lambda p: p.max_conditions, default=None)
-    if own is not None:
+    known = [(point.max_conditions, point.r2) for point in frontier if point.r2 is not None]
+    ax.plot([size for size, _ in known], [r2 for _, r2 in known], ".-", color=_TRAINING)
+    own = frontier.own
+    if own is not None and own.r2 is not None:
         ax.plot([own.max_conditions], [own.r2], "o", color=_VALIDATION, label="this model")
     if frontier.ceiling is not None:
         ax.axhline(frontier.ceiling, color=_TRAINING, linewidth=0.8, linestyle=":", label="best model found")
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlabel("conditions")
-    ax.set_ylabel("R² on held-out rows")
-    ax.set_ylim(bottom=min([0.0, *(point.r2 for point in known if point.r2 is not None)]), top=1.0)
+    ax.set_ylabel("held-out R²")
+    ax.set_ylim(bottom=min([0.0, *(r2 for _, r2 in known)]), top=1.0)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, loc="lower right")
     return _tidy(ax)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,8 +20,9 @@ from dln.circuit._cone import node_columns
 from dln.circuit._graph import Graph
 from dln.circuit._words import name_text, node_text, weight_text
 from dln.circuit.simplify._domain import CategoryAxis, NumberAxis, axes_of, combinations, truth_table
-from dln.readers._rules import RuleTable
-from dln.readers._widths import USUAL, Intervals
+from dln.data._dates import split_part_name
+from dln.readers._intervals import USUAL, Intervals
+from dln.readers._rules import Importance, Importances, Records, RuleTable
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,6 +51,15 @@ class Explanation:
     interval: tuple[float, float] | None = None
     """90 % prediction interval, None if the model has none."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain values: prediction, interval, intercept, and the rules that fired."""
+        return {
+            "prediction": self.prediction,
+            "interval": None if self.interval is None else list(self.interval),
+            "intercept": self.intercept,
+            "terms": [{"rule": term.rule, "weight": term.weight, "index": term.index} for term in self.terms],
+        }
+
     def __repr__(self) -> str:
         rows = self._rows()
         width = max(len(weight) for weight, _ in rows)
@@ -73,19 +83,10 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanations:
-    """The explanations of several rows."""
+class Explanations(Records[Explanation]):
+    """The explanations of several rows; frames have one line per row and term, the intercept among them."""
 
     rows: tuple[Explanation, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.rows)
-
-    def __getitem__(self, position: int) -> Explanation:
-        return self.rows[position]
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.rows))
@@ -93,6 +94,14 @@ class Explanations:
     def _repr_html_(self) -> str | None:
         shown = [row._repr_html_() for row in self.rows]
         return None if None in shown else "".join(map(str, shown))
+
+    def _columns(self) -> dict[str, list[Any]]:
+        lines = [
+            (row, rule, weight)
+            for row, one in enumerate(self.rows)
+            for rule, weight in [("intercept", one.intercept), *((term.rule, term.weight) for term in one.terms)]
+        ]
+        return {name: [line[i] for line in lines] for i, name in enumerate(("row", "rule", "weight"))}
 
 
 def interval_text(low: float, high: float) -> str:
@@ -141,7 +150,7 @@ def explain(
 def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
     """Return the importance of each column, summing to one: rules share what they move equally among their columns.
 
-    Where it is not known how often rules fire, their weights stand for what they move.
+    Without their support, their weights stand for what they move.
     """
     result = np.zeros(len(circuit.columns))
     for row in rules:
@@ -150,6 +159,30 @@ def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
         result[read] += moved / max(len(read), 1)
     total = result.sum()
     return result / total if total > 0 else result
+
+
+def importance_table(circuit: Circuit, rules: RuleTable, inputs: Sequence[str]) -> Importances:
+    """Return the importance of each column with its name, the largest first."""
+    shares = feature_importances(circuit, rules).tolist()
+    rows = [
+        Importance(_input(column.name, inputs), column.name, share)
+        for column, share in zip(circuit.columns, shares, strict=True)
+    ]
+    return Importances(tuple(sorted(rows, key=lambda row: -row.importance)))
+
+
+def sum_by_input(values: Floats, circuit: Circuit, inputs: Sequence[str]) -> Floats:
+    """Return values per column of a model, ``(..., n_columns)``, added up per input column, ``(..., n_inputs)``."""
+    result = np.zeros((*values.shape[:-1], len(inputs)))
+    for j, column in enumerate(circuit.columns):
+        result[..., list(inputs).index(_input(column.name, inputs))] += values[..., j]
+    return result
+
+
+def _input(name: str, inputs: Sequence[str]) -> str:
+    """Return the input column of a model's column: itself, or the date that it is a part of."""
+    split = split_part_name(name)
+    return name if split is None or name in inputs else split[0]
 
 
 def shapley_values(circuit: Circuit, columns: Sequence[Values], background: Sequence[Values]) -> tuple[Floats, float]:

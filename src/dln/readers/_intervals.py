@@ -1,7 +1,7 @@
 """Prediction intervals with guaranteed coverage: conformal, from errors on held-out rows.
 
-`Residuals` are errors of predictions for rows that had no part in making them: neither in choosing rules nor in
-weighting them. Errors of rows on which rules were chosen are too small, whatever is refitted afterwards.
+The errors are those of predictions for rows that had no part in making them: neither in choosing rules nor in weighting
+them. Errors of rows on which rules were chosen are too small, whatever is refitted afterwards.
 
 - From *rows set aside*, an interval of coverage c covers the target of a new row with probability c or more, whatever
   the model and the distribution, if the new row is drawn like those set aside (split conformal prediction).
@@ -13,18 +13,22 @@ Both are averages over rows: for a given kind of row it can be more or less.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import Any, Final, Self
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
-from dln.data._rows import check_weight
-from dln.readers._widths import STEPS, USUAL, Intervals, Source
+Source: TypeAlias = Literal["rows set aside", "folds"]
 
-Floats = npt.NDArray[np.float64]
+#: Coverages are kept in steps of 1 / STEPS: one in between gets the interval of the next step.
+STEPS: Final = 200
+
+#: The coverage of the interval that explanations show.
+USUAL: Final = 0.9
 
 #: Significant digits to which half-widths are rounded up.
 DIGITS: Final = 4
@@ -34,117 +38,68 @@ _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Residuals:
-    """Absolute errors on held-out rows, and the rows' weights: both ``(n_rows,) float64``."""
+class Intervals:
+    """Prediction intervals: for each coverage 1/200, 2/200, … the half-width of its interval, ascending.
 
-    sizes: Floats
-    weight: Floats
+    `widths` ends at the largest coverage that the rows allow; `weight` is the number of rows.
+
+    >>> intervals = Intervals(tuple(range(180)), "rows set aside", 19.0)
+    >>> intervals.half_width(0.5), intervals.half_width(0.9), intervals.half_width(0.99)
+    (99, 179, inf)
+    """
+
+    widths: tuple[float, ...]
     source: Source
+    weight: float
 
-    @classmethod
-    def from_folds(cls, predictions: npt.ArrayLike, y: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> Self:
-        """Return the errors of out-of-fold predictions: each row predicted by a model that others were chosen for."""
-        return cls(*_sizes(predictions, y, weight), "folds")
-
-    @classmethod
-    def set_aside(cls, predictions: npt.ArrayLike, y: npt.ArrayLike, weight: npt.ArrayLike | None = None) -> Self:
-        """Return the errors of the model itself, on rows that had no part in it."""
-        return cls(*_sizes(predictions, y, weight), "rows set aside")
-
-    def intervals(self) -> Intervals:
-        """Return the half-width for every coverage, each with the correction for a finite number of rows.
-
-        The new row counts as one row more, whose error may be of any size: of n rows, coverage c takes the error at
-        place ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new
-        row weighs that average.
-        """
-        order = np.argsort(self.sizes, kind="stable")
-        sizes, reached = self.sizes[order], np.cumsum(self.weight[order])
-        total = float(reached[-1])
-        with_new = total + min(1.0, total / len(sizes))
-        needed = np.arange(1, STEPS) / STEPS * with_new
-        reached_at = np.searchsorted(reached, needed * (1 - _ROUNDING), side="left")
-        return Intervals(tuple(_rounded_up(float(sizes[i])) for i in reached_at if i < len(sizes)), self.source, total)
+    def half_width(self, coverage: float) -> float:
+        """Return the half-width of the interval of a coverage; infinity if the rows are too few."""
+        smallest, largest = 1 / STEPS, 1 - 1 / STEPS
+        if not smallest <= coverage <= largest:
+            message = f"coverage must be from {smallest} to {largest}, got {coverage!r}: 0.9 covers nine rows of ten"
+            raise ValueError(message)
+        step = math.ceil(coverage * STEPS - _ROUNDING)
+        return self.widths[step - 1] if step <= len(self.widths) else float("inf")
 
 
-class PredictsIntervals:
-    """Prediction intervals as methods of a fitted model; `fit` may have left its own as ``intervals_``."""
-
-    intervals_: Intervals
-
-    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the widths of prediction intervals to held-out rows.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            Rows that had no part in `fit`, because errors of its rows are too small. 90 % needs 9 rows, 99 % needs 99;
-            with a few hundred, intervals are stable.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            A row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self
-
-        """
-        check_is_fitted(self)
-        self.intervals_ = Residuals.set_aside(self._predicted(X), y, sample_weight).intervals()
-        return self
-
-    def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
-        """Return an interval for every row that holds its target with the given probability, on average over rows.
-
-        The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
-        them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
-        intervals from the folds of a fit this holds nearly. Wider coverage gives wider intervals: bands never cross.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-            The rows to predict.
-        coverage : float, default=0.9
-            From 0.005 to 0.995.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Lower and upper ends; infinite if the calibration rows are too few for the coverage.
-
-        Raises
-        ------
-        AttributeError
-            If the model was not calibrated, and its fit had no held-out rows.
-
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "intervals_"):
-            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
-            raise AttributeError(message)
-        half_width = self.intervals_.half_width(coverage)
-        predicted = self._predicted(X)
-        return np.stack([predicted - half_width, predicted + half_width], axis=1)
-
-    def _predicted(self, X: Any) -> Floats:
-        predicted: Floats = self.predict(X)  # type: ignore[attr-defined]
-        return predicted
+def check_widths(widths: Sequence[float]) -> str | None:
+    """Return the fault in widths from a file, or None."""
+    if len(widths) >= STEPS:
+        return f"expected at most {STEPS - 1} widths, got {len(widths)}"
+    if any(not 0 <= width < float("inf") for width in widths) or list(widths) != sorted(widths):
+        return "widths must be finite, not negative, and ascend"
+    return None
 
 
-def _sizes(predictions: npt.ArrayLike, y: npt.ArrayLike, weight: npt.ArrayLike | None) -> tuple[Floats, Floats]:
-    """Return checked errors and weights; rows of weight zero do not count."""
+def conformal_intervals(
+    predictions: npt.ArrayLike, y: npt.ArrayLike, weight: npt.ArrayLike | None, source: Source
+) -> Intervals:
+    """Return the intervals from predictions for held-out rows; rows of weight zero do not count.
+
+    The new row counts as one row more, whose error may be of any size: of n rows, coverage c takes the error at place
+    ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new row weighs
+    that average.
+    """
+    from dln.data._rows import check_weight  # imports Numba, which readers of model files must not
+
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
         message = f"predictions and y must be one number per row each, got shapes {predicted.shape} and {target.shape}"
         raise ValueError(message)
-    sizes = np.abs(target - predicted)
-    if not np.isfinite(sizes).all():
-        row = int(np.argmin(np.isfinite(sizes)))
+    errors = np.abs(target - predicted)
+    if not np.isfinite(errors).all():
+        row = int(np.argmin(np.isfinite(errors)))
         message = f"predictions and y must be finite, but row {row} has {predicted[row]} and {target[row]}"
         raise ValueError(message)
-    weights = np.ones(len(sizes)) if weight is None else check_weight(weight, len(sizes))
-    return sizes[weights > 0], weights[weights > 0]
+    weights = np.ones(len(errors)) if weight is None else check_weight(weight, len(errors))
+    order = np.argsort(errors, kind="stable")
+    order = order[weights[order] > 0]
+    reached = np.cumsum(weights[order])
+    total = float(reached[-1])
+    needed = np.arange(1, STEPS) / STEPS * (total + min(1.0, total / len(order)))
+    places = np.searchsorted(reached, needed * (1 - _ROUNDING), side="left")
+    widths = [_rounded_up(float(errors[order[place]])) for place in places if place < len(order)]
+    return Intervals(tuple(widths), source, total)
 
 
 def _rounded_up(width: float) -> float:

@@ -1,4 +1,4 @@
-"""Methods of a fitted model besides prediction: rules, explanations, cost, pictures, smaller models."""
+"""Methods of a fitted model besides `predict`: rules, explanations, intervals, cost, pictures, smaller models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cost import CircuitCost, Reading, circuit_cost
+from dln.data._dates import with_dates_whole
 from dln.data._reader import read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw
-from dln.readers._explain import Explanations, explain, feature_importances, shapley_values
+from dln.readers._explain import (
+    Explanations,
+    explain,
+    feature_importances,
+    importance_table,
+    shapley_values,
+    sum_by_input,
+)
 from dln.readers._frontier import Frontier
-from dln.readers._rules import RuleTable, rule_table
+from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._rules import Importances, RuleTable, rule_table
+from dln.readers._summary import summary_facts
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,11 +35,13 @@ Floats = npt.NDArray[np.float64]
 class ReadableModel:
     """The readers of a circuit as methods of a fitted model, which has it as ``circuit_``."""
 
+    predict: Any  # the estimator's
     circuit_: Circuit
     history_: Mapping[str, Sequence[Any]]
+    intervals_: Intervals
     support_: list[float]
     target_name_: str
-    _frontier: Frontier | None
+    _frontier: Frontier
 
     @property
     def rules_(self) -> RuleTable:
@@ -39,18 +51,37 @@ class ReadableModel:
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance of each column, summing to one: rules share what they move equally among their columns."""
+        """The importance of each input column, summing to one, in the order of ``feature_names_in_``.
+
+        Rules share what they move equally among the columns that they read; parts of a date are added up.
+        """
         check_is_fitted(self)
-        return feature_importances(self.circuit_, self.rules_)
+        return sum_by_input(feature_importances(self.circuit_, self.rules_), self.circuit_, self._inputs())
+
+    @property
+    def importances_(self) -> Importances:
+        """The importance of each column with its name, the largest first; parts of dates stand one by one."""
+        check_is_fitted(self)
+        return importance_table(self.circuit_, self.rules_, self._inputs())
 
     @property
     def frontier_(self) -> Frontier:
-        """Conditions against validated R², and the best models found for fewer conditions."""
+        """Conditions against held-out R², and the best models found for fewer conditions."""
         check_is_fitted(self)
-        if self._frontier is None:
-            message = "the model was saved by a version that kept no frontier: fit it again"
-            raise AttributeError(message)
         return self._frontier
+
+    def summary(self) -> str:
+        """Return the facts of the fit, a line each: training, size, operations and inputs.
+
+        Returns
+        -------
+        str
+
+        """
+        check_is_fitted(self)
+        facts = summary_facts(self)
+        width = max(len(name) for name, _ in facts)
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in facts)
 
     def explain(self, X: Any) -> Explanations:
         """Return for every row the rules that fired and their weights, which add up to the prediction exactly.
@@ -58,19 +89,20 @@ class ReadableModel:
         Parameters
         ----------
         X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
-            The rows to explain.
+            The rows to explain; a pandas Series or a dictionary is one row.
 
         Returns
         -------
         Explanations
             One `Explanation` per row: ``prediction``, ``intercept``, ``terms`` and, where it is known, ``interval``.
+            ``to_pandas()`` and ``to_polars()`` have one line per row and term.
 
         """
         check_is_fitted(self)
         return explain(self.circuit_, self._values(X), self._target(), getattr(self, "intervals_", None))
 
     def shapley_values(self, X: Any, background: Any) -> tuple[Floats, float]:
-        """Return exact Shapley values ``(n_rows, n_columns)`` against the background rows, and the base value.
+        """Return exact Shapley values ``(n_rows, n_features_in_)`` against the background rows, and the base value.
 
         Base and values of a row add up to its prediction. Nothing is sampled: every row of the background counts.
 
@@ -84,7 +116,7 @@ class ReadableModel:
         Returns
         -------
         values : ndarray of shape (n_samples, n_features)
-            Contribution of each column to the prediction of each row.
+            Contribution of each input column to the prediction of each row; parts of a date are added up.
         base : float
             The mean prediction of the background.
 
@@ -95,7 +127,63 @@ class ReadableModel:
 
         """
         check_is_fitted(self)
-        return shapley_values(self.circuit_, self._values(X), self._values(background))
+        values, base = shapley_values(self.circuit_, self._values(X), self._values(background))
+        return sum_by_input(values, self.circuit_, self._inputs()), base
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the widths of prediction intervals to held-out rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows that had no part in `fit`, because errors of its rows are too small. 90 % needs 9 rows, 99 % needs 99;
+            with a few hundred, intervals are stable.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        self
+
+        """
+        check_is_fitted(self)
+        self.intervals_ = conformal_intervals(self.predict(X), y, sample_weight, "rows set aside")
+        return self
+
+    def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
+        """Return an interval for every row that holds its target with the given probability, on average over rows.
+
+        The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
+        them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
+        intervals from the folds of a fit this holds nearly. Wider coverage gives wider intervals: bands never cross.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            The rows to predict.
+        coverage : float, default=0.9
+            From 0.005 to 0.995.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends; infinite if the calibration rows are too few for the coverage.
+
+        Raises
+        ------
+        AttributeError
+            If the model was not calibrated, and its fit had no held-out rows.
+
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "intervals_"):
+            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
+            raise AttributeError(message)
+        half_width = self.intervals_.half_width(coverage)
+        predicted = self.predict(X)
+        return np.stack([predicted - half_width, predicted + half_width], axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
@@ -127,7 +215,7 @@ class ReadableModel:
         ----------
         kind : {"circuit", "importance", "history", "frontier"}, default="circuit"
             A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
-            validated R².
+            held-out R².
         max_rules : int or None, default=20
             Largest number of rules in the picture, those that move the prediction most; None: all.
         ax : matplotlib axes, optional
@@ -144,7 +232,7 @@ class ReadableModel:
             order = [row.index for row in self.rules_]
             return draw(self.circuit_, max_rules=max_rules, order=order, target=self._target())
         if kind == "importance":
-            return importance_chart([column.name for column in self.circuit_.columns], self.feature_importances_, ax)
+            return importance_chart(self.importances_, ax)
         if kind == "history":
             return history_chart(self.history_, ax)
         if kind == "frontier":
@@ -158,24 +246,20 @@ class ReadableModel:
         Parameters
         ----------
         max_conditions : int
-            Largest number of printed comparisons.
+            Largest number of printed comparisons; 0 leaves the intercept alone.
 
         Returns
         -------
         RuleRegressor or DLNRegressor
             A fitted copy; the model itself stays as it is.
 
-        Raises
-        ------
-        ValueError
-            If no model that small is known.
-
         """
-        point = self.frontier_.pick(max_conditions)
+        frontier = self.frontier_.pruned(max_conditions)
+        point = frontier.own
+        assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)
         smaller = copy.copy(self)
-        smaller._frontier = self.frontier_.at_most(point)  # noqa: SLF001 (same class)
+        smaller._frontier = frontier  # noqa: SLF001 (same class)
         if point.circuit != self.circuit_:
-            assert point.circuit is not None  # noqa: S101 (only such points are picked)
             smaller.circuit_ = point.circuit
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
@@ -184,5 +268,19 @@ class ReadableModel:
     def _target(self) -> str:
         return getattr(self, "target_name_", None) or "prediction"
 
+    def _inputs(self) -> list[str]:
+        """Return the names of the input columns."""
+        names = getattr(self, "feature_names_in_", None)
+        return with_dates_whole([column.name for column in self.circuit_.columns]) if names is None else list(names)
+
     def _values(self, X: Any) -> Sequence[Values]:
-        return read_table(X, self.circuit_.columns).values
+        return read_table(_as_table(X), self.circuit_.columns).values
+
+
+def _as_table(X: Any) -> Any:
+    """Return one row, a dictionary or a pandas Series, as a table; anything else as it is."""
+    if isinstance(X, Mapping):
+        import polars as pl
+
+        return pl.DataFrame([X])
+    return X.to_frame().T.infer_objects() if hasattr(X, "to_frame") and hasattr(X, "index") else X

@@ -1,11 +1,11 @@
-"""The table of rules: each in words, with its weight, how often it fires and how much it moves the prediction."""
+"""Tables of a model: its rules in words, with weight, support and contribution, and the importance of its columns."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,44 @@ if TYPE_CHECKING:
 #: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
 MAX_ROWS: Final = 120
 _HEADINGS: Final = ("weight", "fires", "moves", "rule")
+
+Row = TypeVar("Row")
+
+
+class Records(Generic[Row]):
+    """A sequence of records, also as dictionaries and data frames."""
+
+    __slots__ = ()
+    rows: tuple[Row, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __getitem__(self, position: int) -> Row:
+        return self.rows[position]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return one dictionary per row."""
+        columns = self._columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars DataFrame."""
+        import polars as pl
+
+        return pl.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +79,7 @@ class RuleRow:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleTable:
+class RuleTable(Records[RuleRow]):
     """The rules of a model, those that move the prediction most first.
 
     >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
@@ -69,15 +107,6 @@ class RuleTable:
     decimals: int
     target: str = "prediction"
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[RuleRow]:
-        return iter(self.rows)
-
-    def __getitem__(self, position: int) -> RuleRow:
-        return self.rows[position]
-
     @property
     def n_conditions(self) -> int:
         """Printed comparisons in all rules: the size of the model."""
@@ -102,20 +131,8 @@ class RuleTable:
 
         return rules_html(self)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table as a polars DataFrame."""
-        import polars as pl
-
-        return pl.DataFrame(self._columns())
-
     def _columns(self) -> dict[str, list[Any]]:
-        return {field.name: [getattr(row, field.name) for row in self.rows] for field in fields(RuleRow)}
+        return columns_of(self.rows, [field.name for field in fields(RuleRow)])
 
     def _title(self) -> str:
         return f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
@@ -135,6 +152,38 @@ class RuleTable:
     def _rest(self) -> list[str]:
         hidden = len(self.rows) - MAX_ROWS
         return [*([f"… and {hidden} more rules; to_pandas() has them all"] if hidden > 0 else []), self.size_text]
+
+
+@dataclass(frozen=True, slots=True)
+class Importance:
+    """The importance of a column of the model, and the input column that it is or was made of, if that was a date."""
+
+    input: str
+    column: str
+    importance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Importances(Records[Importance]):
+    """The importance of each column that the model was fitted to, parts of dates one by one, the largest first.
+
+    >>> Importances((Importance("area", "area", 0.75), Importance("sold", "sold (month)", 0.25)))
+     75.0%  area
+     25.0%  sold (month)
+    """
+
+    rows: tuple[Importance, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{row.importance:>6.1%}  {name_text(row.column)}" for row in self.rows)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.rows, [field.name for field in fields(Importance)])
+
+
+def columns_of(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Return some attributes of records, a list of each."""
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def rule_table(

@@ -22,8 +22,9 @@ from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
 from dln.readers._draw import Picture
+from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier
-from dln.readers._widths import USUAL
+from dln.readers._intervals import USUAL
 from dln.readers.model_file import to_bytes
 from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
 from dln.report._page_data import DataRows, Fact, Known, ReportData, SizePoint, Sizes
@@ -75,7 +76,7 @@ def collect(
         known=known,
         scores=scores,
         card=card,
-        columns=input_columns(effects, form.used, model.feature_importances_, typical, data, ranges),
+        columns=input_columns(effects, form.used, feature_importances(circuit, rules), typical, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
         sizes=sizes(_frontier(model), rules.n_conditions),
         picture=picture,

@@ -137,7 +137,7 @@ def effect_chart(column: NumberColumn) -> EffectChart:
 
 @dataclass(frozen=True, slots=True)
 class SizesChart:
-    """Conditions against validated R²."""
+    """Conditions against held-out R²."""
 
     line: str
     dots: tuple[Dot, ...]
@@ -150,7 +150,7 @@ class SizesChart:
 
 
 def sizes_chart(sizes: Sizes) -> SizesChart:
-    """Return the chart of the validated R² of other sizes."""
+    """Return the chart of the held-out R² of other sizes."""
     known = [point for point in sizes.points if point.conditions > 0]
     low, high = _share_range([point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling]))
     largest = max((point.conditions for point in known), default=1)

@@ -58,7 +58,7 @@ class Scorecard:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBin:
-    """Rows that are alike in a column: mean error and mean absolute error of their predictions."""
+    """Rows that are alike in a column: bias and mean absolute error of their predictions."""
 
     label: str
     n_rows: int
@@ -160,7 +160,7 @@ InputColumn: TypeAlias = NumberColumn | CategoryColumn
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """A number of conditions, and its validated R²."""
+    """A number of conditions, and its held-out R²."""
 
     conditions: int
     rules: int | None
@@ -170,7 +170,7 @@ class SizePoint:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Validated R² of other sizes, and a sentence on more conditions."""
+    """Held-out R² of other sizes, and a sentence on more conditions."""
 
     points: tuple[SizePoint, ...]
     ceiling: float | None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dln._errors import import_extra
 from dln.circuit._words import counted, thousands
-from dln.readers._widths import USUAL
+from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
 from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
 from dln.report._page_data import CategoryColumn, NumberColumn, ReportData

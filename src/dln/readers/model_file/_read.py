@@ -18,7 +18,7 @@ from dln._errors import CircuitError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._widths import Intervals, check_widths
+from dln.readers._intervals import Intervals, check_widths
 from dln.readers.model_file._schema import (
     FORMAT,
     MAGIC,

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from dln.circuit._circuit import MAX_DECIMALS, Circuit
 from dln.readers._frontier import Frontier
-from dln.readers._widths import STEPS, Intervals
+from dln.readers._intervals import STEPS, Intervals
 
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
@@ -123,7 +123,7 @@ class SmallerPart(_Part, frozen=True):
 
 
 class PointPart(_Part, frozen=True):
-    """A size and its validated R²; where it is smaller than the model, the best model found for it."""
+    """A size and its held-out R²; where it is smaller than the model, the best model found for it."""
 
     max_conditions: Index
     conditions: Index | None = None
@@ -135,7 +135,7 @@ class PointPart(_Part, frozen=True):
 
 
 class FrontierPart(_Part, frozen=True):
-    """Models of other sizes, from the smallest to the largest, and the validated R² of the best of any size."""
+    """Models of other sizes, from the smallest to the largest, and the held-out R² of the best of any size."""
 
     points: list[PointPart]
     ceiling: float | None = None

@@ -17,7 +17,7 @@ function waterfallRow(words) {
 
 // Fills a place with a waterfall and returns the function that shows another row in it.
 function waterfall(place, caption) {
-  const start = waterfallRow(["to begin with"]);
+  const start = waterfallRow(["intercept"]);
   start.weight.textContent = points(intercept);
   const steps = new Map(); // made when first needed: a large model has many
   const rest = waterfallRow([""]);

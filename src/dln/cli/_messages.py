@@ -1,4 +1,4 @@
-"""Mistakes of the person at the terminal: one sentence each, and what to do."""
+"""Messages on standard error: errors in one sentence each, status, and names as messages show them."""
 
 from __future__ import annotations
 
@@ -11,60 +11,48 @@ from typing import Final
 from dln._clean import clean
 from dln._closest import closest
 
-#: Names listed in a message before it says "…".
+#: Names listed in a message before it ends with "…".
 LISTED: Final = 8
 
 #: Characters of a value that a message shows.
-GLANCE: Final = 32
-
-#: The exit code where the output could not be written.
-NOT_WRITTEN: Final = 1
-
-#: The exit code for bad input, as for every command line made with typer.
-BAD_INPUT: Final = 2
-
-#: The exit code after Ctrl-C, as shells have it.
-INTERRUPTED: Final = 130
-
-#: The exit code where the reader of a pipe has gone, as shells have it.
-NO_READER: Final = 141
+MAX_VALUE: Final = 32
 
 
-class Mistake(Exception):  # noqa: N818 (a person's mistake, not the program's)
+class UsageError(Exception):
     """Bad input. Its text is one sentence: what was required, what was received, what to do."""
 
 
-def complain(sentence: str, program: str = "dln") -> None:
-    """Say a sentence on standard error; what files and tables say in it cannot drive the terminal."""
+def print_error(sentence: str, program: str = "dln") -> None:
+    """Print an error; names and values in it cannot drive the terminal."""
     sys.stderr.write(f"{program}: {clean(sentence)}\n")
+
+
+def print_status(sentence: str) -> None:
+    """Print a line on the course of a command."""
+    sys.stderr.write(f"{clean(sentence)}\n")
 
 
 @contextmanager
 def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[None]:
-    """Let a fit or a search run; then tell its warnings as sentences. What it refuses is a `Mistake`."""
+    """Run a fit or a search and print its warnings as sentences afterwards; a ValueError becomes a `UsageError`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
         except ValueError as error:
-            raise Mistake(str(error)) from error
+            raise UsageError(str(error)) from error
     for warning in caught:
-        complain(rephrased(str(warning.message)))
-
-
-def remark(sentence: str) -> None:
-    """Say on standard error how it went."""
-    sys.stderr.write(f"{clean(sentence)}\n")
+        print_error(rephrased(str(warning.message)))
 
 
 def quoted(value: object) -> str:
-    """Return a value of a table in quotes, no longer than a glance.
+    """Return a value of a table in quotes, cut after a few characters.
 
     >>> quoted("big"), quoted("9" * 400)
     ("'big'", "'99999999999999999999999999999999…'")
     """
     text = str(value)
-    return repr(text if len(text) <= GLANCE else f"{text[:GLANCE]}…")
+    return repr(text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -1,0 +1,148 @@
+"""Results go to stdout, plain when not a TTY: facts, tables of rules, sizes and scores, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dln._clean import clean
+from dln.circuit._words import name_text, number_text, thousands, weight_text
+
+if TYPE_CHECKING:
+    from dln._regressor import CircuitRegressor
+
+#: Columns of output that does not go to a terminal: no line is broken.
+UNBROKEN: Final = 100_000
+
+#: All rules of a model are printed up to so many; of more, the first few.
+ONE_PAGE: Final = 40
+FIRST_FEW: Final = 25
+
+#: Differences of R² below this are not seen in three digits.
+_UNSEEN: Final = 0.0005
+
+
+def show(*pages: RenderableType) -> None:
+    """Print text and tables on standard output, as wide as the terminal.
+
+    Names, categories and values come from files and tables: markup in them is text, and nothing drives the terminal.
+    """
+    text = io.StringIO()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNBROKEN
+    console = Console(file=text, width=width, color_system=None, markup=False, highlight=False, emoji=False)
+    for page in pages:
+        console.print(page)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in clean(text.getvalue()).splitlines()))
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Return one line per name, with a text that wraps beside it."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, text in rows:
+        grid.add_row(Text(f"  {name}"), Text(text))
+    return grid
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str = "") -> Table:
+    """Return a table without lines: columns of numbers, and one of text that wraps, whose heading is `left`."""
+    made = Table(box=None, pad_edge=True, show_edge=False, show_header=any(map(str.strip, headings)))
+    for heading in headings:
+        is_text = heading == left
+        made.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; NaN and infinity, which JSON lacks, are null."""
+    sys.stdout.write(clean(json.dumps(_plain(value), ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def model_json(name: str, model: CircuitRegressor, max_rules: int | None = None) -> dict[str, Any]:
+    """Return a model that was saved as `name`, for machines."""
+    rules, frontier = model.rules_, model.frontier_
+    return {
+        "model": name,
+        "target": rules.target,
+        "intercept": rules.intercept,
+        "conditions": rules.n_conditions,
+        "n_rules": len(rules),
+        "rules": rules.to_dicts()[:max_rules],
+        "frontier": {"points": frontier.to_dicts(), "best_found": frontier.ceiling},
+    }
+
+
+def size_sentences(model: CircuitRegressor) -> list[str]:
+    """Return the held-out R² of a model's size, and that of a larger one worth having, as far as they are known."""
+    frontier, size = model.frontier_, model.rules_.size_text
+    own = frontier.own
+    if own is None or own.r2 is None:
+        return [f"{size}."]
+    best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier if not point.circuit)])
+    rest = (
+        "as much as the best model found"
+        if best < own.r2 + _UNSEEN
+        else f"of {best:.3f} that the best model found reaches"
+    )
+    sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
+    if (more := frontier.worthwhile()) is not None:
+        n = more.max_conditions
+        sentences.append(f"{n} conditions would reach {more.r2:.3f} (--max-conditions {n}).")
+    return sentences
+
+
+def page_of_rules(model: CircuitRegressor, name: str) -> Group:
+    """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
+    if len(model.rules_) <= ONE_PAGE:
+        return rules_table(model, None)
+    return rules_table(model, FIRST_FEW, f": dln show {name} has them all")
+
+
+def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap."""
+    rules = model.rules_
+    shown = list(rules)[:n_rules]
+    weights = signed([row.weight for row in shown], model.circuit_.decimals)
+    support = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
+    cells = zip(weights, support, [row.rule for row in shown], strict=True)
+    lines: list[RenderableType] = [
+        Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
+        table(("weight", "fires", "rule"), cells, left="rule"),
+    ]
+    if len(shown) < len(rules):
+        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
+    return Group(*lines)
+
+
+def signed(weights: Sequence[float], decimals: int) -> list[str]:
+    """Return weights with their signs apart, aligned.
+
+    >>> signed([1.5, -120.0], 1)
+    ['+   1.5', '- 120.0']
+    """
+    digits = [weight_text(abs(weight), decimals) for weight in weights]
+    width = max(map(len, digits), default=0)
+    return [f"{'-' if weight < 0 else '+'} {text:>{width}}" for weight, text in zip(weights, digits, strict=True)]

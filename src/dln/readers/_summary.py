@@ -1,0 +1,55 @@
+"""A fitted model in a few lines: its training, its size, its cost and its columns."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from dln.circuit._circuit import Circuit
+from dln.circuit._conditions import count_conditions
+from dln.circuit._cost import Reading
+from dln.circuit._words import counted, name_text, thousands
+
+#: Columns that are listed by name.
+MAX_NAMES: Final = 20
+
+
+def summary_facts(model: Any) -> list[tuple[str, str]]:
+    """Return names and texts of the facts of a fitted model; those of the training of networks first."""
+    facts, circuit = model.training_facts_, model.circuit_
+    lines = [("rows", f"{thousands(facts['rows'])}, {thousands(facts['distinct_rows'])} of them distinct")]
+    if facts["distinct_rows"] == facts["rows"]:
+        lines = [("rows", thousands(facts["rows"]))]
+    if facts.get("network") is not None:
+        lines += _network_facts(model, facts["network"])
+    literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
+    costs = [f"{thousands(int(model.cost(reading)))} ({reading})" for reading in get_args(Reading)]
+    importances = model.importances_
+    used = {circuit.columns[literal.column].name for literal in circuit.literals}
+    read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
+    unread = [name_text(row.column) for row in importances if row.column not in used]
+    return [
+        *lines,
+        ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
+        ("operations", f"{' or '.join(costs)} per prediction"),
+        ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
+        *([("inputs not used", _listed(unread))] if unread else []),
+    ]
+
+
+def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:
+    layers, open_rules = facts["layers"], facts["open_rules"]
+    whole: Circuit = model.network_circuit_
+    n = len(open_rules)
+    size = f"{counted(len(whole.rules), 'rule')}, {counted(sum(count_conditions(whole)), 'condition')}"
+    return [
+        ("network", f"{n} x " * (n > 1) + f"layers of {', '.join(map(str, layers))} neurons"),
+        ("training", f"{counted(model.n_iter_, 'epoch')}, final temperature {facts['temperature']:.3g}"),
+        ("open rules", f"{' + '.join(map(str, open_rules))} of {' + '.join([str(layers[-1])] * n)}"),
+        ("gates", f"{thousands(facts['gates'])}, simplified to {thousands(len(whole.gates))}"),
+        ("whole network", size),
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:MAX_NAMES])
+    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown or "none"
