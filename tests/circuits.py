@@ -103,7 +103,7 @@ def circuits_with_tables(draw: st.DrawFn, max_rows: int = 20) -> tuple[Circuit, 
 
 
 def every_case(circuits: Sequence[Circuit] | Circuit, max_rows: int = 50_000) -> list[Values]:
-    """Return a table with every combination of cases that the circuits' literals can tell apart.
+    """Return a table with every combination of cases that the circuits' literals distinguish.
 
     Circuits that agree on this table agree on every input. Where the combinations exceed `max_rows`, a fixed random
     sample of them.

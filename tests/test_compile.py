@@ -20,10 +20,10 @@ FILES = Path(__file__).parent / "model_files"
 #: Two kernel files, one of which inlines the other, a file with a constant, and one in another folder.
 KERNELS = {
     "places.py": "STEP = 1\n",
-    "inner.py": "from dln._compile import inlined\n\n@inlined()\ndef inner(x):\n    return x + 10\n",
+    "inner.py": "from dln._compile import inner\n\n@inner()\ndef plus_ten(x):\n    return x + 10\n",
     "outer.py": (
-        "from dln._compile import compiled\nfrom dln.places import STEP\nfrom dln.inner import inner\n\n"
-        "@compiled(nogil=True)\ndef outer(x):\n    return inner(x) + STEP\n"
+        "from dln._compile import compiled\nfrom dln.places import STEP\nfrom dln.inner import plus_ten\n\n"
+        "@compiled(nogil=True)\ndef outer(x):\n    return plus_ten(x) + STEP\n"
     ),
     "elsewhere/other.py": "UNUSED = 1\n",
 }
@@ -123,7 +123,7 @@ def test_a_chosen_folder(package: Path, tmp_path: Path):
 
 
 def test_nowhere_to_keep_it(package: Path):
-    """Where no folder can be written to, code is compiled anew in every process, with one warning."""
+    """If no folder can be written to, code is compiled anew in every process, with one warning."""
     settings = blocked(package)
     for _ in range(2):
         results, warned = call(package, "int", "float", **settings)
@@ -199,7 +199,7 @@ def test_killed_while_compiling(package: Path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are a Unix matter")
 def test_a_full_disk(package: Path):
-    """Where a file cannot be written to its end, the code runs all the same, with a warning that it is not kept."""
+    """If a file cannot be written to its end, the code runs all the same, with a warning that it is not kept."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n" + CALL
     done = subprocess.run(
         [sys.executable, "-c", limited, "int"], check=True, capture_output=True, text=True, env=environment(package)
@@ -221,7 +221,7 @@ def test_no_kernel_is_cached_otherwise():
 
 
 def test_kernels_contain_nothing_of_other_folders():
-    """What a kernel inlines, and its constants, come from its own folder, whose files decide if its code is stale."""
+    """All that a kernel inlines, constants too, comes from its own folder, whose files decide if its code is stale."""
     n_kernels = 0
     for path in SOURCE.rglob("*.py"):
         imports = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)]

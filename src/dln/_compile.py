@@ -27,14 +27,7 @@ _caching: Any = caching  # Numba's own types are partial
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function when it is first called, and keeps the machine code on disk.
-
-    >>> @compiled(nogil=True)
-    ... def twice(x):
-    ...     return 2 * x
-    >>> twice(3)
-    6
-    """
+    """Return a decorator that compiles a function when it is first called, and keeps the machine code on disk."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         made: Any = numba.njit(**options)(function)
@@ -45,20 +38,15 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
-def inlined(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for what only kernels call: it is compiled into them, and not kept on its own."""
-    return inner(forceinline=True, **options)
-
-
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for what only kernels call, from several places: it has no entry from Python."""
+    """Return a decorator for functions that only kernels call: they have no entry from Python and no file."""
     uncalled: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**uncalled, **options)
     return decorate
 
 
 def spliced(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for a part of one kernel, which becomes its text before anything is compiled."""
+    """Return a decorator for a part of one kernel, inlined before types are inferred."""
     decorate: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always", **options)
     return decorate
 

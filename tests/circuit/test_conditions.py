@@ -41,7 +41,7 @@ def test_the_count_is_what_is_printed(circuit):
 
 @given(circuits())
 def test_a_rule_never_prints_more_than_its_tests(circuit):
-    """Where each test names one category at most, a rule prints at most one comparison for each of its tests."""
+    """If each test names one category at most, a rule prints at most one comparison for each of its tests."""
     literals = tuple(
         replace(literal, codes=literal.codes[:1]) if isinstance(literal, IsIn) else literal
         for literal in circuit.literals

@@ -141,7 +141,7 @@ def test_wrappers_cost_what_they_wrap(data):
 
 
 def test_unknown_models_are_named():
-    """What cannot be counted is said, with what can."""
+    """A model that cannot be counted is named, with those that can."""
     with pytest.raises(TypeError, match=r"cannot count a int; it knows LinearRegression"):
         operations(3)
 

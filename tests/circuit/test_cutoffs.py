@@ -49,7 +49,7 @@ def test_the_cutoff_separates_the_two_values(a, b):
     st.floats(-1e6, 1e6, allow_nan=False, width=32),
 )
 def test_float32_values_are_separated_in_float32_too(a, b):
-    """Where float32 can tell the values apart, the cut-off rounded to float32 separates them as well."""
+    """If the values differ in float32, the cut-off rounded to float32 separates them as well."""
     low, high = sorted((a, b))
     if low == high:
         return

@@ -84,7 +84,7 @@ def test_complement(gate):
 
 @EVERY_GATE
 def test_the_form_is_the_gate_with_its_negations_at_the_inputs(gate):
-    """Joined by one of seven gates, inputs negated where the form says so give the gate's own outputs."""
+    """Joined by one of seven gates, inputs negated as in the form give the gate's own outputs."""
     assert gate.form.join in {g.FALSE, g.TRUE, g.A, g.B, g.AND, g.OR, g.XOR}
     for a, b in INPUTS:
         assert value(gate.form.join, a ^ gate.form.not_a, b ^ gate.form.not_b) == value(gate.index, a, b)

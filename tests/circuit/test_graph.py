@@ -47,7 +47,7 @@ def test_a_circuit_through_a_graph_keeps_its_predictions(circuit):
 
 @given(circuits())
 def test_what_came_out_of_a_graph_comes_out_again(circuit):
-    """Gates stay in the order and of the kind in which they were asked for."""
+    """Gates stay in the order and of the kind in which they were made."""
     again = rebuilt(circuit)
     assert rebuilt(again) == again
 
@@ -94,7 +94,7 @@ def test_constants_and_equal_inputs_vanish(kind):
 
 
 def test_a_gate_and_its_complement_are_one_node_written_as_it_was_asked_for():
-    """NAND asked for first stays a NAND, with its weight; the AND is its complement."""
+    """NAND made first stays a NAND, with its weight; the AND is its complement."""
     graph = Graph()
     x, y = graph.literal(X), graph.literal(Y)
     nand = graph.gate(NAND, x, y)

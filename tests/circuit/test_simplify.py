@@ -45,7 +45,7 @@ def test_predictions_stay_the_same_when_few_columns_are_read_often(circuit):
 
 @given(circuits())
 def test_simplify_is_idempotent(circuit):
-    """What was simplified stays as it is."""
+    """A simplified circuit is not changed by simplifying it again."""
     once = simplify(circuit)
     assert simplify(once) == once
 
@@ -61,7 +61,7 @@ def test_cost_never_grows(circuit):
 
 @given(circuits())
 def test_no_cutoff_is_moved_or_made(circuit):
-    """Cut-offs stay what they were: literals that no training row tells apart are two literals all the same."""
+    """Cut-offs stay what they were: literals that are equal on all training rows stay two literals."""
     before = {literal for literal in circuit.literals if isinstance(literal, Above)}
     assert {literal for literal in simplify(circuit).literals if isinstance(literal, Above)} <= before
 
@@ -190,14 +190,14 @@ def test_neighbouring_cutoffs_are_not_merged():
 
 
 def test_sums_that_would_not_be_exact_any_more_are_left_alone():
-    """Where merging would make the intercept too large for exact sums, the circuit stays as it was."""
+    """If merging would make the intercept too large for exact sums, the circuit stays as it was."""
     big = float(LARGEST_SUM // 2 - 10)
     circuit = Circuit((X,), (Above(0, 1.0),), (Gate(NOT_A, 0, 0),), (Rule(1, big),), big, 0)
     assert simplify(circuit) == circuit
 
 
 def test_a_rule_without_proof_stays_and_is_logged(monkeypatch, caplog):
-    """When no proof is found the circuit stays as it was, and the log says so."""
+    """When no proof is found the circuit stays as it was, with a warning in the log."""
     monkeypatch.setattr(dln.circuit.simplify, "same_meaning", lambda *_: False)
     circuit = one_rule([X], [Above(0, 2.0), Above(0, 3.0)], [Gate(AND, 0, 1)])
     with caplog.at_level(logging.WARNING, "dln"):

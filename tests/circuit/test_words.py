@@ -186,7 +186,7 @@ def test_words_mean_what_the_circuit_computes(data):
 
 
 def test_long_rules_are_told_by_their_size():
-    """A rule too long to read, or exploding through shared gates, is told by its size."""
+    """A rule too long to read, or exploding through shared gates, is printed as its size."""
     doubling = logic(*(Gate(AND, node, node) for node in range(7)), n_literals=1)
     assert last_text(doubling) == f"a rule of {2**7} literals"
     assert MAX_LITERALS_IN_TEXT < 2**7
@@ -238,7 +238,7 @@ def test_words_mean_what_is_computed_for_every_input(circuit):
     ],
 )  # fmt: skip
 def test_conditions_on_one_column_read_as_one(literals, gates, text):
-    """Intervals, sets and missing values are said once per column, and exactly."""
+    """Intervals, sets and missing values are stated once per column, and exactly."""
     columns = (Column("age"), Column("c", ("a", "b", "d")))
     assert last_text(Circuit(columns, tuple(literals), tuple(gates), (), 0.0, 0)) == text
 

@@ -25,7 +25,7 @@ from dln.circuit._gates import GATES, gate_values
 MISSING: Final = -1
 UNKNOWN: Final = -2
 
-#: Sums of whole numbers below 2**53 are exact in float64; eight times less leaves room for the way to the grid.
+#: Sums of whole numbers below 2**53 are exact in float64; an eighth of it leaves a margin for rounding.
 LARGEST_SUM: Final = 2**50
 
 #: Powers of ten that float64 can hold.

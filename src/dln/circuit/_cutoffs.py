@@ -16,7 +16,7 @@ _MAX_DIGITS: Final = 18
 def shortest_between(low: float, high: float) -> float:
     """Return the decimal number c with the fewest digits for which ``low <= c < high``.
 
-    Then ``x > c`` is false for x = low and true for x = high, in float64 and, where float32 can tell the two apart,
+    Then ``x > c`` is false for x = low and true for x = high, in float64 and, where the two differ in float32,
     in float32 too. Among numbers of equally many digits, the one nearest to the middle is taken.
 
     >>> shortest_between(30.004, 30.016), shortest_between(47.0, 48.0), shortest_between(-0.5, 0.25)
@@ -40,7 +40,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 def _separates(cutoff: float, low: float, high: float) -> bool:
-    """Whether ``x > cutoff`` tells low from high, also after rounding all three to float32 if that can tell."""
+    """Return whether ``x > cutoff`` separates low from high, in float32 too if the two differ there."""
     if not low <= cutoff < high:
         return False
     with np.errstate(over="ignore"):

@@ -1,8 +1,8 @@
-"""A rule as a person would say it: what is asked of each column, joined by and, or, exactly one of.
+"""A rule as a formula for readers: one condition for each column, joined by and, or, exactly one of.
 
-Negations are pushed down to the columns, nested ands and ors are flattened, and all that an "and" or "or" asks of one
-column becomes one `Condition`, so that two cut-offs read as an interval. The meaning stays exact for every input, also
-for a missing one: a missing number is below every cut-off, unless a condition says otherwise.
+Negations are pushed down to the columns, nested ands and ors are flattened, and all tests of one column in an "and" or
+"or" become one `Condition`, so that two cut-offs read as an interval. The meaning stays exact for every input, also for
+a missing one: a missing number is below every cut-off, unless a condition states otherwise.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Formula: TypeAlias = Condition | AllOf | AnyOf | OddOf | bool
 
 
 def formula(circuit: Circuit, node: int) -> Formula:
-    """Return what a literal or gate says.
+    """Return the formula of a literal or gate.
 
     >>> from dln.circuit._circuit import Column, Gate
     >>> circuit = Circuit((Column("age"),), (Above(0, 18.0), Above(0, 47.5)), (Gate(2, 0, 1),), (), 0.0, 0)

@@ -28,7 +28,7 @@ NOR, XNOR, NOT_B, A_OR_NOT_B, NOT_A, NOT_A_OR_B, NAND, TRUE = range(8, 16)
 
 
 class Form(NamedTuple):
-    """A gate told as one of FALSE, TRUE, A, B, AND, OR and XOR, of inputs that may be negated."""
+    """A gate as one of FALSE, TRUE, A, B, AND, OR and XOR, of inputs that may be negated."""
 
     join: int
     not_a: bool = False

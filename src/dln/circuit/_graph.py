@@ -42,7 +42,7 @@ class Graph:
         self.left: list[int] = [FALSE_EDGE]
         self.right: list[int] = [FALSE_EDGE]
         self.literals: dict[int, Literal] = {}
-        # Whether a gate was asked for as the complement of its node, and so is written.
+        # Whether a gate was first made as the complement of its node, and so is written.
         self._negated: list[bool] = [False]
         self._known: dict[Literal | tuple[int, int, int], int] = {}
 
@@ -139,7 +139,7 @@ class Graph:
         return order
 
     def written(self, node: int) -> Gate:
-        """Return a gate in the form in which it was first asked for, on the written forms of its input nodes."""
+        """Return a gate in the form in which it was first made, on the written forms of its input nodes."""
         a, b = self.inputs(node)
         kind = _gates.AND if self.kind[node] == AND else _gates.XOR
         kind = negate_a(kind) if (a & 1) ^ self._negated[a >> 1] else kind

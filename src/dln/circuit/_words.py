@@ -11,7 +11,7 @@ from dln.circuit._circuit import Category, Circuit, Column
 from dln.circuit._cone import reads
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 
-#: A rule of more literals than this is told by its size: nobody reads further, and shared gates can make text explode.
+#: A rule of more literals than this is printed as its size: with shared gates, text can grow exponentially.
 MAX_LITERALS_IN_TEXT: Final = 64
 
 
@@ -74,10 +74,10 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """The signs in which formulas are written; `remark` is for words of ours, `odd_of` joins its parts."""
+    """The signs in which formulas are written; `remark` writes remarks in words, `odd_of` joins parts."""
 
     constants: tuple[str, str]
-    """What stands for "never" and for "always"."""
+    """The constants "never" and "always"."""
     all_of: str
     any_of: str
     at_most: str
@@ -168,7 +168,7 @@ def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) 
 def number_pieces(condition: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
     """Return texts of which one holds wherever the condition does: intervals and "is missing".
 
-    A missing number is below every cut-off; where it is not meant, the lowest interval says so.
+    A missing number is below every cut-off; if it is excluded, the lowest interval is marked.
 
     >>> number_pieces(NumberCondition(0, ends=(18.0, 47.5), low=False, missing=False), "age")
     ['18 < age ≤ 47.5']

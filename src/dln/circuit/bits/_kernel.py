@@ -11,14 +11,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dln._compile import compiled, inlined
+from dln._compile import compiled, inner
 from dln.circuit.bits._prepare import ABOVE, IN_RUN, IS_NAN, XOR_BYTES, Floats, Int64
 
 #: Rows that are evaluated at a time: few enough for those of a table to stay in a core's first cache.
 BLOCK: Final = 512
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-_loop: Any = inlined(error_model="numpy")
+_loop: Any = inner(forceinline=True, error_model="numpy")
 
 
 @compiled(nogil=True, error_model="numpy")
