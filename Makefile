@@ -98,7 +98,7 @@ $(VENV)/.light: pyproject.toml
 $(VENV)/.full: pyproject.toml bench/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) $(TORCH)
-	$(PIP) --editable '.[test,docs,plot]' --editable ./bench
+	$(PIP) --editable '.[test,docs]' --editable ./bench
 	touch $(VENV)/.light $@
 
 $(VENV)-oldest/.done: pyproject.toml

@@ -9,8 +9,6 @@ import pytest
 
 from commands import HOUSES, fit_houses, houses, run, write
 
-pytest.importorskip("jinja2", reason="the page was not made: that needs Jinja2 (pip install 'dln[report]')")
-
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):

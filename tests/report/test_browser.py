@@ -25,7 +25,6 @@ from pages import (
     page_rows,
 )
 
-pytest.importorskip("jinja2", reason="the page was not made: that needs Jinja2 (pip install 'dln[report]')")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page was not opened: that needs Playwright (pip install playwright)"
 )

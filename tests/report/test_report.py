@@ -14,7 +14,7 @@ from sklearn.metrics import mean_absolute_error, r2_score
 
 import dln
 from circuits import circuits, circuits_with_tables, every_case
-from dln import MissingExtraError, RuleRegressor
+from dln import RuleRegressor
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND
 from dln.circuit._words import node_text
@@ -24,8 +24,6 @@ from dln.report._collect import collect
 from dln.report._page_data import NumberColumn
 from dln.report._scorecard import phrase, scorecard
 from pages import HOSTILE, draw, hostile_circuit, large_circuit, mixed_model, model_of, named_frame
-
-pytest.importorskip("jinja2", reason="the page was not made: that needs Jinja2 (pip install 'dln[report]')")
 
 
 def test_scores_are_those_of_the_rows():
@@ -189,19 +187,6 @@ def test_there_are_warnings():
         "age: 2 values lie outside of 30 to 64, which the model learned from.",
         "bmi is missing in 50 % of the rows.",
     )
-
-
-def test_without_jinja_the_error_names_the_extra(tmp_path, monkeypatch):
-    """Without Jinja2 a report names the extra, and notebooks fall back on text and on scikit-learn's diagram."""
-    model, _, _ = mixed_model()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    _render._environment.cache_clear()
-    with pytest.raises(MissingExtraError, match=r"'jinja2', which is not installed: pip install 'dln\[report\]'"):
-        model.report(tmp_path / "x.html")
-    assert not list(tmp_path.iterdir())
-    assert model.rules_._repr_html_() is None
-    assert model.explain(mixed_model()[1][:2])._repr_html_() is None
-    assert "sk-" in model._repr_html_()
 
 
 def test_without_graphviz_the_page_says_so(tmp_path, monkeypatch):

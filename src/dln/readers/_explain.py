@@ -66,7 +66,7 @@ class Explanation:
         lines = [f"{weight:>{width}}  {text}" for weight, text in rows]
         return "\n".join([self._title(), *lines])
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from dln.report import explanation_html  # the page imports this module
 
         return explanation_html(self)
@@ -91,9 +91,8 @@ class Explanations(Records[Explanation]):
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self.rows))
 
-    def _repr_html_(self) -> str | None:
-        shown = [row._repr_html_() for row in self.rows]
-        return None if None in shown else "".join(map(str, shown))
+    def _repr_html_(self) -> str:
+        return "".join(row._repr_html_() for row in self.rows)
 
     def _columns(self) -> dict[str, list[Any]]:
         lines = [

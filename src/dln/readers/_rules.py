@@ -126,7 +126,7 @@ class RuleTable(Records[RuleRow]):
             lines.append(f"{numbers}  {row[3]}")
         return "\n".join([*lines, *self._rest()])
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)

@@ -10,17 +10,15 @@ import hashlib
 import json
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from dln._errors import import_extra
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
 from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
 from dln.report._page_data import CategoryColumn, NumberColumn, ReportData
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
 #: Concatenated in this order to one function: each uses those before it.
@@ -108,11 +106,10 @@ def _asset(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    jinja2 = import_extra("jinja2", "a report", "report")
-    environment: Environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dln.report"),
+    environment = Environment(
+        loader=PackageLoader("dln.report"),
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -10,7 +10,6 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
-from dln._errors import MissingExtraError
 from dln.circuit._words import name_text
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
@@ -62,9 +61,8 @@ class ReportableModel(ReadableModel):
 
     def _html_repr(self) -> str:
         """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""
-        shown = model_html(self) if hasattr(self, "circuit_") else None
-        if shown is not None:
-            return shown
+        if hasattr(self, "circuit_"):
+            return model_html(self)
         diagram: str = super()._html_repr()  # type: ignore[misc]
         return diagram
 
@@ -82,15 +80,15 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 # --- notebooks --------------------------------------------------------------------------------------------------------
 
 
-def model_html(model: ReportableModel) -> str | None:
-    """Return the scorecard of a fitted model, or None if Jinja2 is not installed."""
+def model_html(model: ReportableModel) -> str:
+    """Return the scorecard of a fitted model."""
     from dln.report._scorecard import scorecard
 
     return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
 
 
-def rules_html(rules: RuleTable) -> str | None:
-    """Return a table of rules, in its own order, or None if Jinja2 is not installed."""
+def rules_html(rules: RuleTable) -> str:
+    """Return a table of rules, in its own order."""
     shown = tuple(
         CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
         for row in rules.rows[:MAX_ROWS]
@@ -102,15 +100,12 @@ def rules_html(rules: RuleTable) -> str | None:
     return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
 
 
-def explanation_html(explanation: Explanation) -> str | None:
-    """Return an explanation of a prediction, or None if Jinja2 is not installed."""
+def explanation_html(explanation: Explanation) -> str:
+    """Return an explanation of a prediction."""
     return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
 
 
-def _rendered(template: str, **values: object) -> str | None:
-    from dln.report._render import render_part
+def _rendered(template: str, **values: object) -> str:
+    from dln.report._render import render_part  # Jinja2 takes a while
 
-    try:
-        return render_part(template, **values)
-    except MissingExtraError:  # a notebook then shows the text
-        return None
+    return render_part(template, **values)
