@@ -30,11 +30,11 @@ from dln.data._rows import CanonicalRows
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source, conformal_intervals
 from dln.readers._rules import rule_support
-from dln.rules._assemble import assemble
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
+from dln.rules._model_sizes import assemble
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget

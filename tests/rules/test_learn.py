@@ -7,8 +7,7 @@ from dln._interrupt import Deadline
 from dln.rules._expression import length
 from dln.rules._learn import FitConfig, RuleLearner, SearchConfig, find_rules
 from dln.rules._model_sizes import member
-from dln.rules._seeds import Stream
-from dln.rules._task import Sample
+from dln.rules._task import Sample, Stream
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
 from learned import some_inputs, some_task

@@ -1,7 +1,7 @@
 """The rule learner, top to bottom: teach, choose the target, search, shrink, validate, choose the size.
 
 `RuleLearner.learn` is the algorithm. The table comes in bins (`_bins`); the result is rules with weights for every size
-(`_model_sizes`), which `_assemble` turns into circuits.
+(`_model_sizes`), which `assemble` turns into circuits.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ from dln.rules._expression import Expression, Signals
 from dln.rules._local_search import polish, sweep, widened
 from dln.rules._model_sizes import SizedRules, member, n_members, searched, shrinking_path, smallest_good
 from dln.rules._rule_set import RuleSet
-from dln.rules._seeds import Stream, generator
 from dln.rules._target_mix import Y_ONLY, Distillation, TargetChoice, choose_target
-from dln.rules._task import Sample, Task, most_telling_inputs
+from dln.rules._task import Sample, Stream, Task, generator, most_telling_inputs
 from dln.rules._teachers import cross_fit, n_teachers
 from dln.solve._losses import Loss
 from dln.solve._products import Floats

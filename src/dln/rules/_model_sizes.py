@@ -1,4 +1,4 @@
-"""Models of every size: budgets, rules with weights, and the choice of the smallest size that is nearly the best."""
+"""Models of every size: budgets, rules with weights, their circuits, and the smallest size that is nearly the best."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dln.rules._bins import Inputs
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit._graph import Graph
+from dln.data._target import Target
+from dln.rules._bins import Input, Inputs
 from dln.rules._constants import (
     MAX_SEARCHED,
     MEMBER,
@@ -17,7 +20,7 @@ from dln.rules._constants import (
     SIZE_TOLERANCE_SHARE,
     SIZES,
 )
-from dln.rules._expression import Expression, Signals
+from dln.rules._expression import Expression, Signals, Test
 from dln.rules._local_search import polish, shrink
 from dln.rules._rule_set import RuleSet
 from dln.solve._products import Floats
@@ -96,3 +99,25 @@ def smallest_good(points: Sequence[SizedRules], explained: Mapping[int, float] |
     r2 = [explained.get(point.budget, -np.inf) for point in points]
     enough = max(r2) - min(SIZE_TOLERANCE, SIZE_TOLERANCE_SHARE * (1.0 - max(r2)))
     return next((i for i, value in enumerate(r2) if value >= enough), len(points) - 1)
+
+
+def assemble(
+    models: Sequence[SizedRules], inputs: Sequence[Input], columns: tuple[Column, ...], target: Target
+) -> list[Circuit]:
+    """Return the circuits of models, in the user's units; the models' weights are for the standardised target."""
+    graph = Graph()
+
+    def edge(expression: Expression) -> int:
+        if isinstance(expression, Test):
+            return graph.literal(inputs[expression.input].literal(expression.cutoff)) ^ expression.negated
+        return graph.gate(expression.gate, edge(expression.a), edge(expression.b))
+
+    return [
+        graph.circuit(
+            columns,
+            target.mean + target.spread * model.intercept,
+            [(edge(one), float(w) * target.spread) for one, w in zip(model.expressions, model.weights, strict=True)],
+            decimals=target.decimals,
+        )
+        for model in models
+    ]

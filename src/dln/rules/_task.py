@@ -1,8 +1,9 @@
-"""Rows to learn from, and a target on them that rules are searched for."""
+"""Rows to learn from, a target on them that rules are searched for, and the random streams of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +17,22 @@ from dln.rules._expression import Signals
 from dln.rules._scan import Scanner
 from dln.solve._products import Floats
 from dln.solve._weights import PENALTY, TYPICAL_VARIANCE
+
+
+class Stream(IntEnum):
+    """Purposes of random numbers; further keys, like the fold, make streams of their own, so threads do not matter."""
+
+    SYNTHETIC_ROWS = 0
+    TEACHERS = 1
+    TARGET_TRIAL = 2
+    SEARCH = 3
+    MEMBER = 4
+    VALIDATION = 5
+
+
+def generator(seed: int, stream: Stream, *keys: int) -> np.random.Generator:
+    """Return the generator of a stream of the fit with this seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, *keys)))
 
 
 class Sample(NamedTuple):
