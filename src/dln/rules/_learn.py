@@ -125,16 +125,10 @@ class RuleLearner:
             choice = self.choose_target(distillation, pool)
 
             # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
-            n_models = n_members(self.config.search.budget)
             n_folds = _by_rows(sample, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
             path = pool.submit(self.find_all_sizes, distillation, choice, rows)
-            advance = self.progress.stage("more models", n_models - 1)
-            others = [pool.submit(self.find_member, distillation, choice, rows, k, advance) for k in range(1, n_models)]
             folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
-
             points = path.result()
-            members = [points[-1], *(point for future in others if (point := future.result()) is not None)]
-            points += [SizedRules.mean(members[:k]) for k in range(2, len(members) + 1)]
             held_out = [result for future in folds if (result := future.result()) is not None]
             if validation_rows is not None:
                 inputs = validation_rows.inputs.keep(kept)
@@ -187,7 +181,9 @@ class RuleLearner:
         task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
         advance = self.progress.stage("rules", 2 * len(GROWTH) + 1 + config.n_generations)
         path, _ = self.search_sizes(task, config, generator(self.config.seed, Stream.SEARCH), advance)
-        return [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
+        points = [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
+        task.stop = self.deadline.stage("more models", 0.85)
+        return [*points, *self.more_models(task, points[-1], choice, rows, Stream.MEMBER)]
 
     def search_sizes(
         self, task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
@@ -208,26 +204,22 @@ class RuleLearner:
                 path[size] = larger
         return path, [*rules.expressions, *candidates]
 
-    def find_member(
-        self, distillation: Distillation, choice: TargetChoice, rows: Sample, k: int, advance: Callable[[], None]
-    ) -> SizedRules | None:
-        """Return another model to be averaged with the first, found by a quick search; None without time."""
-        stop = self.deadline.stage("more models", 0.85)
-        if stop():
-            return None
-        budget = member(self.config.search.budget)
-        rules = self.search_member(distillation.task(choice.mix, stop), Stream.MEMBER, k)
-        advance()
-        return None if stop() else self.with_weights(budget.conditions, rules, choice, rows)
-
-    def search_member(self, task: Task, stream: Stream, *keys: int) -> RuleSet:
-        """Return rules of a member's size, found by a quick search of their own."""
-        config, rng = self.config.search.quick(), generator(self.config.seed, stream, *keys)
-        budget = member(config.budget)
-        rules, candidates = find_rules(task, config, rng)
-        larger = select_larger(task, [*rules.expressions, *candidates], [budget.conditions], budget)[budget.conditions]
-        sweep(larger, budget, rng)
-        return larger
+    def more_models(
+        self, task: Task, first: SizedRules, choice: TargetChoice, rows: Sample | None, stream: Stream, *keys: int
+    ) -> list[SizedRules]:
+        """Return means of more and more models, the first and others found by quick searches, up to the budget."""
+        config, budget = self.config.search.quick(), member(self.config.search.budget)
+        models = [first]
+        for k in range(1, n_members(config.budget)):
+            rng = generator(self.config.seed, stream, *keys, k)
+            rules, candidates = find_rules(task, config, rng)
+            candidates = [*rules.expressions, *candidates]
+            larger = select_larger(task, candidates, [budget.conditions], budget)[budget.conditions]
+            sweep(larger, budget, rng)
+            if task.stop():
+                break
+            models.append(self.with_weights(budget.conditions, larger, choice, rows))
+        return [SizedRules.mean(models[:k]) for k in range(2, len(models) + 1)]
 
     def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
         """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
@@ -260,17 +252,11 @@ class RuleLearner:
         if stop():
             return None
         path |= select_larger(task, candidates, [size for size in LARGER_SIZES if size > max(path)], config.budget)
-        predicted = {
-            size: self.with_weights(size, rules, choice).predict(held_out.inputs) for size, rules in path.items()
-        }
-        size = member(config.budget).conditions
-        for k in range(1, n_members(config.budget)):
-            rules = self.search_member(task, Stream.VALIDATION, fold, k)
-            if stop():
-                break
-            other = self.with_weights(size, rules, choice).predict(held_out.inputs)
-            predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
-        return predicted, held_out
+        models = [self.with_weights(size, rules, choice) for size, rules in path.items()]
+        first = next(model for model in models if model.budget == member(config.budget).conditions)
+        task.stop = stop
+        models += self.more_models(task, first, choice, None, Stream.VALIDATION, fold)
+        return {model.budget: model.predict(held_out.inputs) for model in models}, held_out
 
     def join_folds(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
         """Put the folds together. Where a fold has no rules of a size, it has those of the next larger one."""
