@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, RealNotInt
 
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
@@ -61,6 +61,9 @@ class RuleRegressor(CircuitRegressor):
         Largest number of conditions of one rule.
     max_rules : int or None, default=None
         Largest number of rules; None: as many as the conditions allow.
+    min_samples_rule : int or float, default=5
+        Training rows on which each rule must fire, and on which it must not, as a number or as a share of all, up to
+        0.25. Of tables with less than four times as many rows, a quarter of them.
     loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
@@ -121,6 +124,7 @@ class RuleRegressor(CircuitRegressor):
         **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_rule": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 0.25, closed="right")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
@@ -133,6 +137,7 @@ class RuleRegressor(CircuitRegressor):
         max_conditions: int | None = 100,
         max_rule_length: int = 6,
         max_rules: int | None = None,
+        min_samples_rule: float = 5,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
         n_grown_rules: int = 600,
@@ -150,6 +155,7 @@ class RuleRegressor(CircuitRegressor):
         self.max_conditions = max_conditions
         self.max_rule_length = max_rule_length
         self.max_rules = max_rules
+        self.min_samples_rule = min_samples_rule
         self.loss = loss
         self.quantile = quantile
         self.n_grown_rules = n_grown_rules
@@ -224,15 +230,16 @@ class RuleRegressor(CircuitRegressor):
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
         counts = rows.counts[: len(some.index)]
-        row_weight = float(some.weight.sum() / counts.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
+        share = self.min_samples_rule / (int(counts.sum()) if isinstance(self.min_samples_rule, Integral) else 1)
+        min_weight = float(share * some.weight.sum())
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight)
 
     @staticmethod
     def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
         """Return the user's rows to validate on, in the same bins."""
         n = len(unseen.y)
         inputs = bin_rows(sample.inputs.inputs, unseen.values)
-        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
+        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 0.0)
 
     def _set_model(
         self,

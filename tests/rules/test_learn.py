@@ -40,7 +40,7 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
 
     monkeypatch.setattr(RuleLearner, "find_all_sizes", look)
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
-    sample = Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 1.0)
+    sample = Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 5.0)
     learner(SearchConfig(Budget(5, 2, 5), 4, 0)).learn(sample)
     assert seen
     assert set(seen) == {1}

@@ -99,7 +99,7 @@ def test_the_search_and_its_path_keep_every_budget(seed, conditions, longest, n_
 
 def test_no_time_still_gives_rules(friedman):
     """Stopped from the start, the search returns what selection found."""
-    task = Task(friedman.inputs, friedman.target, friedman.weight, 1.0, stop=lambda: True)
+    task = Task(friedman.inputs, friedman.target, friedman.weight, 5.0, stop=lambda: True)
     assert 0 < searched(task, Budget(10, 3, 10), 5).n_conditions <= 10
 
 

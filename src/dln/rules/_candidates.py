@@ -95,5 +95,5 @@ def _prepared(task: Task, candidates: Sequence[Expression]) -> Candidates:
         sample.centred,
         sample.weight,
         penalty=sample.penalty,
-        min_share=task.scanner.min_weight / task.total_weight,
+        min_share=task.min_weight / task.total_weight,
     )

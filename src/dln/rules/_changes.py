@@ -183,7 +183,7 @@ def _row_arrays(task: Task) -> RowArrays:
         centred=task.centred,
         total_weight=task.total_weight,
         penalty=task.penalty,
-        min_weight=scanner.min_weight,
+        min_weight=task.min_weight,
     )
 
 

@@ -9,8 +9,6 @@ from typing import Final
 MAX_ROWS: Final = 15_000
 #: Cut-offs per number column, at even ranks of its values.
 MAX_CUTOFFS: Final = 100
-#: Rows of the table on which a rule must fire, and on which it must not: fewer overfit.
-MIN_RULE_ROWS: Final = 5.0
 #: Pools of grown candidates: the learning rate of the boosting that grows one, and the longest rule, in conditions.
 GROWTH: Final = ((0.1, 5), (0.2, 6))
 #: Share of the generations that recombine two sets of rules. The others widen the best set.
@@ -22,10 +20,8 @@ WIDER: Final = 1.25
 CONDITION_PRICE: Final = 0.5
 #: Ridge penalties of the final weights that are tried, in penalties of the search: steady weights on noisy tables.
 WEIGHT_PENALTIES: Final = (1.0, 3.0, 10.0, 30.0)
-#: Validated R² that a smaller model may lose against the best size: at most this, and this share of what the best
-#: leaves unexplained.
-SIZE_TOLERANCE: Final = 0.001
-SIZE_TOLERANCE_SHARE: Final = 0.03
+#: Held-out R² that a smaller model may lose against the best size, at most.
+SIZE_TOLERANCE: Final = 0.004
 
 # --- folds
 

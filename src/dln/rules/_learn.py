@@ -38,7 +38,7 @@ from dln.rules._constants import (
 )
 from dln.rules._expression import Expression, Signals
 from dln.rules._local_search import polish, sweep, widened
-from dln.rules._model_sizes import SizedRules, member, n_members, searched, shrinking_path, smallest_good
+from dln.rules._model_sizes import SizedRules, Validation, member, n_members, searched, shrinking_path, smallest_good
 from dln.rules._rule_set import RuleSet
 from dln.rules._target_mix import Y_ONLY, Distillation, TargetChoice, choose_target
 from dln.rules._task import Sample, Stream, Task, generator, most_telling_inputs
@@ -79,16 +79,6 @@ class FitConfig:
     n_synthetic_rows: int
     seed: int
     n_threads: int
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """Validated R² and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
-
-    explained: dict[int, float]
-    predicted: dict[int, Floats]
-    y: Floats
-    weight: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +125,7 @@ class RuleLearner:
                 held_out = [({point.budget: point.predict(inputs) for point in points}, validation_rows)]
             validation = self.join_folds(held_out, {point.budget for point in points})
 
-        explained = None if validation is None else validation.explained
-        chosen = smallest_good(points, explained, int(rows.counts.sum()))
+        chosen = smallest_good(points, validation, int(rows.counts.sum()))
         ceiling = None if distillation.teachers is None else distillation.teachers.explained
         return Learned(tuple(points), chosen, rows.inputs.inputs, validation, ceiling)
 
@@ -223,7 +212,9 @@ class RuleLearner:
 
     def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
         """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
-        loss, task, expressions = self.config.loss, rules.task, tuple(rules.expressions)
+        task, loss = rules.task, self.config.loss
+        rules.keep(np.flatnonzero(~task.rests_on_few(rules.fires)).tolist())  # the others fire on synthetic rows
+        expressions = tuple(rules.expressions)
         if rows is not None and len(rows.y) > MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
@@ -267,8 +258,10 @@ class RuleLearner:
         predictions = {
             size: np.concatenate([_at_least(size, predicted) for predicted, _ in folds]) for size in sorted(sizes)
         }
-        explained = {size: self.config.loss.explained(y, one, weight) for size, one in predictions.items()}
-        return Validation(explained, predictions, y, weight)
+        loss = self.config.loss
+        losses = {size: loss.each(y - one) for size, one in predictions.items()}
+        explained = {size: loss.explained(y, one, weight) for size, one in predictions.items()}
+        return Validation(losses, explained, predictions, y, weight)
 
 
 def find_rules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,6 @@ from dln.rules._constants import (
     PAGE,
     ROWS_PER_CONDITION,
     SIZE_TOLERANCE,
-    SIZE_TOLERANCE_SHARE,
     SIZES,
 )
 from dln.rules._expression import Expression, Signals, Test
@@ -88,17 +87,40 @@ def shrinking_path(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> 
     return path
 
 
-def smallest_good(points: Sequence[SizedRules], explained: Mapping[int, float] | None, n_rows: int) -> int:
-    """Return the index of the smallest size whose validated R² is nearly the best; unvalidated sizes are not taken.
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Losses and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
+
+    losses: dict[int, Floats]
+    explained: dict[int, float]
+    """R²: 1 less the loss as a share of that of the best constant."""
+    predicted: dict[int, Floats]
+    y: Floats
+    weight: Floats
+
+    def is_nearly(self, size: int, best: int) -> bool:
+        """Return True if a size is as good as the best: within one standard error of their paired difference.
+
+        The difference d of the losses has the weighted mean m over held-out rows, with the standard error
+        √(Σ w² (d - m)²) / Σ w. Few or noisy rows leave large differences open, so it must be small besides.
+        """
+        difference, weight = self.losses[size] - self.losses[best], self.weight
+        mean = float(weight @ difference) / float(weight.sum())
+        error = float(np.linalg.norm(weight * (difference - mean))) / float(weight.sum())
+        return mean <= error and self.explained[size] >= self.explained[best] - SIZE_TOLERANCE
+
+
+def smallest_good(points: Sequence[SizedRules], validation: Validation | None, n_rows: int) -> int:
+    """Return the index of the smallest size that is as good as the best on held-out rows; only such sizes are taken.
 
     Without validation each condition needs some rows.
     """
-    if explained is None:
+    if validation is None:
         few = max(1, n_rows // ROWS_PER_CONDITION)
         return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
-    r2 = [explained.get(point.budget, -np.inf) for point in points]
-    enough = max(r2) - min(SIZE_TOLERANCE, SIZE_TOLERANCE_SHARE * (1.0 - max(r2)))
-    return next((i for i, value in enumerate(r2) if value >= enough), len(points) - 1)
+    explained = {i: validation.explained[p.budget] for i, p in enumerate(points) if p.budget in validation.explained}
+    best = points[max(explained, key=lambda i: explained[i])].budget
+    return next(i for i in explained if validation.is_nearly(points[i].budget, best))
 
 
 def assemble(

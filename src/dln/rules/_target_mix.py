@@ -81,7 +81,7 @@ class Distillation:
             share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
             inputs = inputs.followed_by(self.synthetic)
             target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
-        return Task(inputs, target, weight, sample.row_weight, stop)
+        return Task(inputs, target, weight, sample.min_weight, stop, len(sample.y))
 
 
 def choose_target(
