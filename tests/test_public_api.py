@@ -56,7 +56,7 @@ def parameters(function):
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_functions_tell_their_parameters_and_what_they_return(name):
-    """Every parameter of a public function or method is documented, in the order of the signature, and so is its result."""
+    """Every parameter and result of a public function or method is documented, in the order of the signature."""
     function = FUNCTIONS[name]
     assert documented(function, "Parameters") == parameters(function)
     returns = inspect.signature(function).return_annotation
