@@ -10,7 +10,6 @@ import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dln._compile import compiled, inner, is_compiled, spliced
 from dln.network._lanes import LANES, any_nonzero, exp_minus_abs, load, splat, store, total, where_greater
@@ -368,10 +367,8 @@ def train_epoch(net: Arrays, data: Data, rows: Int64, settings: Settings, rates:
 
 
 @_jit
-def evaluate(
-    net: Arrays, data: Data, rows: Int64, settings: Settings, out: Float64, rules: npt.NDArray[np.bool_]
-) -> float:
-    """Write outputs ``(n,)``, and the rules' values if `rules` is ``(n_rules, n)``; return the summed loss."""
+def evaluate(net: Arrays, data: Data, rows: Int64, settings: Settings, out: Float64) -> float:
+    """Write the outputs of the named rows, ``(n,)``; return their summed loss."""
     summed = 0.0
     _choose(net, settings)
     for start in range(0, rows.size, LANES):
@@ -379,6 +376,4 @@ def evaluate(
         summed += _forward(net, data, block, settings, rows.size)
         for r in range(block.size):
             out[start + r] = net.output[r]
-            for j in range(rules.shape[0]):
-                rules[j, start + r] = net.signal[net.rule_rows[j], r] != _ZERO
     return summed
