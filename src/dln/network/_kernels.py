@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final, NamedTuple
 
+import numba
 import numpy as np
 
-from dln._compile import compiled, inner, is_compiled, spliced
+from dln._compile import compiled, inner, is_compiled
 from dln.network._lanes import LANES, any_nonzero, exp_minus_abs, load, splat, store, total, where_greater
 from dln.network._layout import Arrays, Data, Float32, Float64, Int64
 
@@ -42,7 +43,7 @@ _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
 _options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False}
 _jit: Any = compiled(**_options, no_cfunc_wrapper=True)
 _inner: Any = inner(**_options)
-_inline: Any = spliced(**_options)
+_inline: Any = numba.njit(inline="always", **_options)  # before types are inferred
 
 
 class Settings(NamedTuple):
