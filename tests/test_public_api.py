@@ -55,8 +55,8 @@ def parameters(function):
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_functions_tell_their_parameters_and_what_they_return(name):
-    """Every parameter of a public function or method is told, in the order of the signature, and so is its result."""
+def test_functions_document_their_parameters_and_results(name):
+    """Every parameter of a public function or method is documented, in the order of the signature, and its result."""
     function = FUNCTIONS[name]
     assert documented(function, "Parameters") == parameters(function)
     returns = inspect.signature(function).return_annotation
@@ -64,15 +64,15 @@ def test_functions_tell_their_parameters_and_what_they_return(name):
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
-def test_classes_tell_what_they_are_made_of(name):
-    """A class that users make tells its parameters, a result its attributes, a mistake what it is raised with."""
+def test_classes_document_their_parts(name):
+    """A class that users make documents its parameters, a result its attributes, an error its arguments."""
     kind = CLASSES[name]
     assert kind.__doc__
     if issubclass(kind, Exception) and "__init__" not in vars(kind):
         return  # made of a message
     if dataclasses.is_dataclass(kind):
-        told = documented(kind, "Attributes") or documented(kind, "Parameters")
-        assert told == [field.name for field in dataclasses.fields(kind)]
+        names = documented(kind, "Attributes") or documented(kind, "Parameters")
+        assert names == [field.name for field in dataclasses.fields(kind)]
     elif "Parameters" in sections(kind):
         assert sorted(documented(kind, "Parameters")) == sorted(parameters(kind))
     else:  # not made by users

@@ -1,4 +1,4 @@
-"""What a model tells of its worth and its errors comes from rows that it did not learn from."""
+"""R² and intervals of a model come from held-out rows."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def compiled(**options: Any) -> _Decorator:
 
 def inner(**options: Any) -> _Decorator:
     """Return a decorator for functions that only kernels call: they have no entry from Python and no file."""
-    decorate: _Decorator = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    uncalled: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    decorate: _Decorator = numba.njit(**uncalled, **options)
     return decorate
 
 
@@ -56,7 +57,7 @@ def is_compiled(function: Any) -> bool:
     return not hasattr(function, "_cache") or bool(function.signatures) or (files is not None and bool(files.current()))
 
 
-class _Files(_IndexDataCacheFile):  # type: ignore[misc]
+class _Files(_IndexDataCacheFile):
     """The files of one function: their names contain the hash of the sources and that of the signature."""
 
     def __init__(self, kept: Any, function: Callable[..., Any]) -> None:

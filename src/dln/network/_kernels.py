@@ -234,7 +234,7 @@ def _backward_sum(net: Arrays, settings: Settings) -> None:
     inverse, d = np.float32(1.0 / settings.temperature), load(net.d_output, 0)
     net.d_signal[:] = _ZERO
     for j in range(net.rule_rows.size):
-        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
+        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can open again.
         # Its weight has no part in the output and gets none: it would grow without effect until the link opens.
         p, is_open, weight, row = net.sum_probabilities[j], net.sum_open[j], net.weights[j], net.rule_rows[j]
         share = p if settings.relaxation == NEURON else is_open

@@ -319,8 +319,8 @@ class _Watch:
         with self._one_at_a_time:
             try:
                 self.progress.update(epoch)
-                if any([callback(epoch) is True for callback in self.callbacks]):  # noqa: C419 (all are called)
-                    self.stop = True
+                for callback in self.callbacks:
+                    self.stop |= callback(epoch) is True
             except KeyboardInterrupt:
                 self.deadline.cancel()
         return self.stop or self._is_over()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +98,8 @@ class _Sums(NamedTuple):
 
     def plus(self, other: _Sums) -> _Sums:
         """Return the sums over the rows of both."""
-        return _Sums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return _Sums(*(mine + theirs for mine, theirs in pairs))
 
     def error(self, intercept: float, weights: Floats) -> float:
         """Return the sum of the squared errors of a weighted sum of the rules."""
