@@ -51,17 +51,13 @@ def discretize(
 
 def _threshold_edges(network: Network, cutter: Cutter) -> list[int]:
     """Return an edge for every threshold row."""
-    parameters = network.parameters
+    slopes = network.parameters.slope
     cuts = [
         Cut(int(k), float(bias), bool(slope < 0))
-        for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True)
+        for k, bias, slope in zip(network.wiring.threshold_input, network.parameters.bias, slopes, strict=True)
     ]
-    cutter.look_up(cut for cut, slope in zip(cuts, parameters.slope, strict=True) if slope != 0)
-    edges = []
-    for cut, slope in zip(cuts, parameters.slope, strict=True):
-        if slope == 0:
-            edges.append(FALSE_EDGE)
-        else:
-            above = cutter.above(cut)
-            edges.append(above if slope > 0 else above ^ 1)
-    return edges
+    cutter.look_up(cut for cut, slope in zip(cuts, slopes, strict=True) if slope != 0)
+    return [
+        FALSE_EDGE if slope == 0 else cutter.above(cut) ^ int(slope < 0)
+        for cut, slope in zip(cuts, slopes, strict=True)
+    ]
