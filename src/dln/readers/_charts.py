@@ -84,10 +84,6 @@ def _tidy(ax: Any) -> Any:
 
 
 def _plain(name: str) -> str:
-    r"""Return a name that matplotlib shows as it is: a dollar sign would start a formula.
-
-    >>> print(_plain("$x$"))
-    \$x\$
-    """
+    """Return a name that matplotlib shows as it is: a dollar sign would start a formula."""
     text = name_text(name)
     return (text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…").replace("$", r"\$")

@@ -23,13 +23,7 @@ class ReportableModel(ReadableModel):
     training_facts_: Mapping[str, Any]
 
     def report(
-        self,
-        path: AnyPath,
-        X: Any = None,
-        y: Any = None,
-        *,
-        include_rows: bool | int = False,
-        title: str | None = None,
+        self, path: AnyPath, X: Any = None, y: Any = None, *, include_rows: bool | int = False, title: str | None = None
     ) -> Path:
         """Write one interactive HTML page: rules, what-if, effects of columns, errors, and facts.
 
@@ -81,14 +75,12 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 
 
 def model_html(model: ReportableModel) -> str:
-    """Return the scorecard of a fitted model."""
     from dln.report._scorecard import scorecard
 
     return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
 
 
 def rules_html(rules: RuleTable) -> str:
-    """Return a table of rules, in its own order."""
     shown = tuple(
         CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
         for row in rules.rows[:MAX_ROWS]
@@ -101,7 +93,6 @@ def rules_html(rules: RuleTable) -> str:
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """Return an explanation of a prediction."""
     return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
 
 
