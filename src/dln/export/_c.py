@@ -9,7 +9,7 @@ from typing import Final
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
-from dln.export._form import Check, Form, category_kind, check_categories, check_names
+from dln.export._form import Check, Form, category_kind, check_columns
 from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
 from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
@@ -59,8 +59,7 @@ def c_names(form: Form, name: str, *, integers: bool) -> CNames:
 
 def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
     """Return the model as the text of a C file; `name` is the prefix of every name in it, by default the target's."""
-    check_names(form, "C")
-    check_categories(form, "C")
+    check_columns(form, "C")
     names = c_names(form, name or form.target, integers=integers)
     upper = names.upper
     lines = [

@@ -296,21 +296,20 @@ def run_duckdb(path: Path, form: Form, values: Sequence[Values]) -> Floats:
 
 
 def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, failure: type[Exception]) -> Floats:
-    name = "SQLite" if failure.__module__ == "sqlite3" else "DuckDB"
-    table, statement = table_name(path), statement_of(path)
+    engine, table = "SQLite" if failure.__module__ == "sqlite3" else "DuckDB", table_name(path)
     definitions = column_definitions(form, whole="BIGINT", double="DOUBLE", text="VARCHAR", boolean="BOOLEAN")
     columns = [list(range(len(values[0]))), *decoded(form, values)]
     try:
         connection.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in definitions)})")
-        if name == "SQLite":
+        if engine == "SQLite":
             marks = ", ".join("?" * len(columns))
             connection.executemany(f"INSERT INTO {table} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
         else:  # one list per column: row by row would take seconds
             lists = ", ".join(f"unnest(?::{kind}[])" for _, kind in definitions)
             connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
-        return _predictions(path, connection.execute(statement))
+        return _predictions(path, connection.execute(statement_of(path)))
     except failure as error:
-        message = f"{name} on {path.name} failed: {error}"
+        message = f"{engine} on {path.name} failed: {error}"
         raise VerificationError(message) from error
     finally:
         connection.close()
@@ -357,9 +356,7 @@ def run_onnx(path: Path, form: Form, values: Sequence[Values]) -> Floats:
 def _tensor(column: Column, values: Values) -> npt.NDArray[Any]:
     if column.categories is None:
         return values.astype(np.float64)
-    # One more at the end for the unknown, and one for the missing: -2 and -1 pick them.
-    unknown = unknown_category(column)
-    if category_kind(column, "ONNX") == "text":
-        return np.array([*column.categories, unknown, unknown], dtype=object)[values]
-    assert (MISSING, UNKNOWN) == (-1, -2)  # noqa: S101 (what the order above rests on)
-    return np.array([*column.categories, unknown, np.nan], dtype=np.float64)[values]
+    is_text, unknown = category_kind(column, "ONNX") == "text", unknown_category(column)
+    # One more at the end for the unknown, and one for the missing: UNKNOWN = -2 and MISSING = -1 pick them.
+    known = [*column.categories, unknown, unknown if is_text else np.nan]
+    return np.array(known, dtype=object if is_text else np.float64)[values]

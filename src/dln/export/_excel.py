@@ -12,18 +12,7 @@ from typing import Any, Final
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import name_text
-from dln.export._form import (
-    AllOf,
-    AnyOf,
-    Check,
-    Differ,
-    Expression,
-    Form,
-    Part,
-    category_kind,
-    check_categories,
-    check_names,
-)
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, category_kind, check_columns
 from dln.export._language import exported_by
 
 #: Excel's limits on the characters of a formula and of a cell.
@@ -45,8 +34,7 @@ _FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_excel(form: Form) -> bytes:
-    check_names(form, "Excel")
-    check_categories(form, "Excel")
+    check_columns(form, "Excel")
     _check_digits(form)
     xlsxwriter = import_extra("xlsxwriter", "to_excel", "export")
     data = io.BytesIO()

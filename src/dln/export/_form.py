@@ -266,8 +266,9 @@ def category_kind(column: Column, what: str) -> Kind:
     return next(iter(kinds), "text")
 
 
-def check_categories(form: Form, what: str) -> None:
-    """Raise `ExportError` for categories that are equal in a column of one type."""
+def check_columns(form: Form, what: str) -> None:
+    """Raise `ExportError` for names that are equal, and for categories that are in a column of one type."""
+    check_names(form, what)
     for _, column in form.columns:
         if column.categories is None or category_kind(column, what) != "number":
             continue
@@ -285,9 +286,7 @@ def check_names(form: Form, what: str) -> None:
     seen: set[str] = set()
     for _, column in form.columns:
         if column.name in seen:
-            message = (
-                f"{what} reads columns by name, but two columns that rules read are both named {column.name!r}: "
-                "rename one of them and fit again"
-            )
+            columns = f"two columns that rules read are both named {column.name!r}"
+            message = f"{what} reads columns by name, but {columns}: rename one of them and fit again"
             raise ExportError(message)
         seen.add(column.name)

@@ -6,7 +6,6 @@ from dln.circuit._circuit import Category, Column
 from dln.circuit._words import number_text
 from dln.export._form import Form, check_names
 from dln.export._language import Script, Syntax, comment_text, exported_by, json_string
-from dln.export._names import identifiers
 
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
 _LARGEST_WHOLE = 2**53
@@ -79,17 +78,14 @@ export function explain(row) {
 
 def to_javascript(form: Form) -> str:
     check_names(form, "a JavaScript module")
-    names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+    script = Script(_SYNTAX, form)
     lines = [
         f"// {comment_text(form.title())}",
         f"// {exported_by('javascript')} No other code is needed.",
         "",
         "/** Values by column name; null, undefined and NaN mean missing.",
         " * @typedef {Object} Row",
-        *(
-            f" * @property {{{_type(column)}|null}} {names[j]} the column {comment_text(json_string(column.name))}"
-            for j, column in form.columns
-        ),
+        *(f" * @property {{{_type(c)}|null}} {script.names[j]} {_described(c)}" for j, c in form.columns),
         " */",
         "",
         f"export const target = {json_string(form.target)};",
@@ -110,16 +106,6 @@ def to_javascript(form: Form) -> str:
         ),
         *_READERS.splitlines(),
         "",
-        *_fires(form, names),
-        *(_PREDICT % ("/" if form.decimals >= 0 else "*")).rstrip().splitlines(),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    script = Script(_SYNTAX, form, names)
-    return [
         "/** Whether each rule fires, in the order of `rules`.",
         " * @param {Row} row",
         " * @returns {boolean[]} */",
@@ -129,7 +115,14 @@ def _fires(form: Form, names: dict[int, str]) -> list[str]:
         *(f"    {line}" for line in script.rules()),
         "  ];",
         "}",
+        *(_PREDICT % ("/" if form.decimals >= 0 else "*")).rstrip().splitlines(),
+        "",
     ]
+    return "\n".join(lines)
+
+
+def _described(column: Column) -> str:
+    return f"the column {comment_text(json_string(column.name))}"  # the variable's name may differ
 
 
 def value_text(category: Category) -> str:

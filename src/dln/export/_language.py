@@ -12,6 +12,7 @@ from dln._version import __version__
 from dln.circuit._circuit import MISSING, Above, IsIn
 from dln.circuit._words import number_text
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+from dln.export._names import identifiers
 
 _MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
@@ -87,13 +88,10 @@ def exported_by(target: str, **options: Any) -> str:
 def export_facts(text: str) -> dict[str, Any] | None:
     """Return format and options from an exported text's heading, or None if it has none."""
     match = _MARK.search(text)
-    if match is None:
-        return None
     try:
-        facts = json.loads(match[1])
+        return None if match is None else json.loads(match[1])
     except ValueError:
         return None
-    return facts if isinstance(facts, dict) else None
 
 
 # --- Python and JavaScript --------------------------------------------------------------------------------------------
@@ -123,8 +121,9 @@ class Syntax:
 
 
 class Script:
-    def __init__(self, syntax: Syntax, form: Form, names: dict[int, str]) -> None:
-        self._syntax, self._form, self._names = syntax, form, names
+    def __init__(self, syntax: Syntax, form: Form) -> None:
+        self._syntax, self._form = syntax, form
+        self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
         equal, unequal = syntax.comparison
         self._language = Language(
             self._check,
@@ -139,7 +138,7 @@ class Script:
             value = f"{syntax.helper}number(row, {syntax.string(column.name)})"
             if column.categories is not None:
                 value = f"{syntax.helper}code(row, {syntax.string(column.name)}, {syntax.helper}CODES_{j})"
-            yield syntax.declaration.format(name=self._names[j], value=value)
+            yield syntax.declaration.format(name=self.names[j], value=value)
         for i, part in enumerate(self._form.parts):
             yield syntax.declaration.format(name=f"part_{i}", value=expression_text(part, self._language))
 
@@ -148,7 +147,7 @@ class Script:
             yield f"{expression_text(rule.expression, self._language)},{self._syntax.comment}{comment_text(rule.text)}"
 
     def _check(self, check: Check) -> str:
-        name, column = self._names[check.literal.column], self._form.circuit.columns[check.literal.column]
+        name, column = self.names[check.literal.column], self._form.circuit.columns[check.literal.column]
         match check.literal:
             case Above(cutoff=cutoff):
                 return self._syntax.above[check.negated].format(f"{name} > {number_text(cutoff)}")

@@ -175,7 +175,15 @@ class ExportableModel:
         data = target.write(form, **options)
         verification, note = None, "not verified"
         if verify:
-            verification, note = _verified(Path(path), data, form, target, options)
+            try:
+                with tempfile.TemporaryDirectory(prefix="dln-") as folder:
+                    trial = Path(folder) / Path(path).name
+                    trial.write_bytes(data)
+                    verification = verify_file(trial, form, target.engine(**options))
+                    note = str(verification)
+            except EngineMissing as missing:
+                note = f"not verified: {missing}"
+                warnings.warn(f"{trial.name} was {note}", NotVerifiedWarning, stacklevel=2)
         write_atomically(path, data)
         return Export(Path(path), target.name, verification, note)
 
@@ -323,19 +331,3 @@ class ExportableModel:
 
     def _written(self, target: str, **options: Any) -> bytes:
         return TARGETS[target].write(self._form(), **options)
-
-
-def _verified(
-    path: Path, data: bytes, form: Form, target: Target, options: dict[str, Any]
-) -> tuple[Verification | None, str]:
-    """Return the verification of the file and a sentence on it; warn if no engine can run it here."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="dln-") as folder:
-            trial = Path(folder) / path.name
-            trial.write_bytes(data)
-            verification = verify_file(trial, form, target.engine(**options))
-    except EngineMissing as missing:
-        note = f"not verified: {missing}"
-        warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
-        return None, note
-    return verification, str(verification)

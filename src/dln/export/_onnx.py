@@ -12,18 +12,7 @@ from typing import Any, Final
 from dln._errors import ExportError, import_extra
 from dln._version import __version__
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing
-from dln.export._form import (
-    AllOf,
-    AnyOf,
-    Check,
-    Differ,
-    Expression,
-    Form,
-    Part,
-    category_kind,
-    check_categories,
-    check_names,
-)
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, category_kind, check_columns
 from dln.export._language import exported_by
 
 #: The first opset whose Equal compares texts, and the version of the file format that came with it.
@@ -37,8 +26,7 @@ def to_onnx(form: Form) -> bytes:
     One input per column, of shape ``(rows,)``, by the column's name: double, NaN where missing, or string for text.
     Where a rule tests whether a text is missing, there is a second input ``"<name> is missing"``, bool.
     """
-    check_names(form, "ONNX")
-    check_categories(form, "ONNX")
+    check_columns(form, "ONNX")
     onnx = import_extra("onnx", "to_onnx", "export")
     graph = _Graph(form, onnx)
     model = onnx.helper.make_model(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dln.circuit._circuit import Column
 from dln.export._form import Form, check_names
 from dln.export._language import Script, Syntax, comment_text, exported_by
-from dln.export._names import identifiers
 
 _SYNTAX = Syntax(
     conjunction=" and ",
@@ -76,7 +75,7 @@ def explain(row):
 def to_python(form: Form) -> str:
     check_names(form, "a Python module")
     title = comment_text(form.title()).replace('"', "'")
-    names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+    script = Script(_SYNTAX, form)
     lines = [
         f'"""{title}',
         "",
@@ -95,23 +94,16 @@ def to_python(form: Form) -> str:
         *_READERS.rstrip().splitlines(),
         "",
         "",
-        *_fires(form, names),
-        *_PREDICT.format(scaled=_scaled(form, "total"), contribution=_scaled(form, "rule[1]")).rstrip().splitlines(),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    script = Script(_SYNTAX, form, names)
-    return [
         "def fires(row):",
         '    """Return for each rule whether it fires."""',
         *script.declarations(),
         "    return (",
         *(f"        {line}" for line in script.rules()),
         "    )",
+        *_PREDICT.format(scaled=_scaled(form, "total"), contribution=_scaled(form, "rule[1]")).rstrip().splitlines(),
+        "",
     ]
+    return "\n".join(lines)
 
 
 def _codes(column: Column) -> str:

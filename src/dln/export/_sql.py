@@ -23,8 +23,7 @@ from dln.export._form import (
     Part,
     Term,
     category_kind,
-    check_categories,
-    check_names,
+    check_columns,
     leaves,
     negate,
     part_levels,
@@ -90,8 +89,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
 
     `table` is what may follow FROM: a name, ``schema.name``, or a function such as ``read_parquet('*.parquet')``.
     """
-    check_names(form, "SQL")
-    check_categories(form, "SQL")
+    check_columns(form, "SQL")
     if any(column.name == "" for _, column in form.columns):
         message = "SQL has no columns without a name, but rules read one: name it and fit again"
         raise ExportError(message)
@@ -192,9 +190,9 @@ class _Writer:
 
     def _sum(self, terms: list[Any]) -> Any:
         """Return the sum in 64 bits, however small the terms."""
-        total = self._bigint(self.form.intercept)
+        total, zero = (self.exp.cast(self.exp.Literal.number(n), "bigint") for n in (self.form.intercept, 0))
         for start in range(0, len(terms), _IN_A_SUM):
-            chunk = self._bigint(0) if start else total
+            chunk = zero.copy() if start else total
             for term in terms[start : start + _IN_A_SUM]:
                 chunk = self.exp.Add(this=chunk, expression=term)
             total = self.exp.Add(this=total, expression=self.exp.Paren(this=chunk)) if start else chunk
@@ -213,9 +211,6 @@ class _Writer:
 
     def _case(self, condition: Any, steps: int) -> Any:
         return self.exp.case().when(condition, self.exp.Literal.number(steps)).else_(self.exp.Literal.number(0))
-
-    def _bigint(self, steps: int) -> Any:
-        return self.exp.cast(self.exp.Literal.number(steps), "bigint")
 
     def _double(self, value: Any) -> Any:
         return self.exp.cast(value, "double")

@@ -212,15 +212,12 @@ def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | Category
 
 
 def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.intp]:
+    # A category column of which only "is missing" is tested has a number axis without cut-offs.
+    missing = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
     if isinstance(axis, CategoryAxis):
         blocks = np.full(len(values), len(axis.groups), dtype=np.intp)
         for block, codes in enumerate(axis.groups):
             blocks[np.isin(values, codes)] = block
-        missing = values == MISSING
-    elif values.dtype.kind == "f" or axis.cutoffs:
-        missing = np.isnan(values)
+    else:
         blocks = np.where(missing, 0, np.searchsorted(axis.cutoffs, values.astype(np.float64), side="left"))
-    else:  # a category column of which only "is missing" is tested
-        missing = values == MISSING
-        blocks = np.zeros(len(values), dtype=np.intp)
     return np.where(missing, axis.size - 1, blocks) if axis.missing else blocks

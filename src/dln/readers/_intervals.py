@@ -9,7 +9,6 @@ Both are averages over rows: for a given kind of row it can be more or less.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final, Literal, TypeAlias
@@ -51,15 +50,6 @@ class Intervals:
             raise ValueError(message)
         step = math.ceil(coverage * STEPS - _ROUNDING)
         return self.widths[step - 1] if step <= len(self.widths) else float("inf")
-
-
-def check_widths(widths: Sequence[float]) -> str | None:
-    """Return the fault in widths from a file, or None."""
-    if len(widths) >= STEPS:
-        return f"expected at most {STEPS - 1} widths, got {len(widths)}"
-    if any(not 0 <= width < float("inf") for width in widths) or list(widths) != sorted(widths):
-        return "widths must be finite, not negative, and ascend"
-    return None
 
 
 def conformal_intervals(

@@ -54,24 +54,14 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
         for key, rows in by_columns.items()
     ]
     groups.sort(key=lambda group: (not group.columns, -group.share))
-    return Scorecard(
-        name_text(rules.target),
-        circuit.intercept,
-        circuit.decimals,
-        tuple(groups),
-        len(rules),
-        rules.n_conditions,
-        _lines(groups),
-    )
+    facts = name_text(rules.target), circuit.intercept, circuit.decimals
+    lines = sum(1 + sum(-(-len(_text(rule)) // _LINE) for rule in group.rules) for group in groups)
+    return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, lines)
 
 
 def _moved(row: RuleRow) -> float:
     """Return a rule's contribution, or its absolute weight if its support is unknown."""
     return abs(row.weight) if math.isnan(row.contribution) else row.contribution
-
-
-def _lines(groups: Sequence[CardGroup]) -> int:
-    return sum(1 + sum(-(-len(_text(rule)) // _LINE) for rule in group.rules) for group in groups)
 
 
 # --- words of rules ---------------------------------------------------------------------------------------------------

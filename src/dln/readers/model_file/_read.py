@@ -18,7 +18,7 @@ from dln._errors import CircuitError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals, check_widths
+from dln.readers._intervals import Intervals
 from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
 
@@ -87,10 +87,8 @@ def _unsealed(data: bytes) -> bytes:
     if magic != schema.MAGIC.encode() or not re.fullmatch(rb"[1-9][0-9]{0,8}", number):
         _fail(f"a model file begins with '{schema.MAGIC} {schema.FORMAT}', this begins with {first[:20]!r}", "line 1")
     if int(number) != schema.FORMAT:
-        _fail(
-            f"its format is {int(number)}, but this version of dln reads format {schema.FORMAT} only: update dln",
-            "line 1",
-        )
+        reason = f"its format is {int(number)}, but this version of dln reads format {schema.FORMAT} only: update dln"
+        _fail(reason, "line 1")
     lines, seal = data[:-_SEAL_LENGTH], data[-_SEAL_LENGTH:]
     if len(lines) <= len(first) or lines[-1:] != b"\n" or not re.fullmatch(rb"sha256:[0-9a-f]{64}\n", seal):
         _fail("the checksum is missing: the file is cut off or damaged", "the last line")
@@ -204,16 +202,15 @@ def _check_training(part: schema.TrainingPart, numbers: set[str]) -> None:
         _fail("distinct_rows must not be above rows", "training")
     for name, (low, high) in part.ranges.items():
         if name not in numbers or not low <= high:
-            _fail(
-                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
-            )
+            reason = f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}"
+            _fail(reason, "training.ranges")
 
 
 def _intervals(part: schema.IntervalsPart | None) -> Intervals | None:
     if part is None:
         return None
-    if (reason := check_widths(part.widths)) is not None:
-        _fail(reason, "intervals.widths")
+    if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
+        _fail("widths must be finite, not negative, and ascend", "intervals.widths")
     return Intervals(tuple(part.widths), part.source, part.weight)
 
 
@@ -236,13 +233,9 @@ def _circuit(
 
 
 def _literal(part: schema.AbovePart | schema.InPart | schema.MissingPart) -> Literal:
-    match part:
-        case schema.AbovePart():
-            return Above(part.column, part.cutoff)
-        case schema.InPart():
-            return IsIn(part.column, tuple(part.codes))
-        case schema.MissingPart():
-            return IsMissing(part.column)
+    if isinstance(part, schema.AbovePart):
+        return Above(part.column, part.cutoff)
+    return IsIn(part.column, tuple(part.codes)) if isinstance(part, schema.InPart) else IsMissing(part.column)
 
 
 def _numbers(name: str, values: list[schema.Scalar]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
-from dln.circuit._circuit import Above, Circuit, IsIn, IsMissing, Literal
+from dln.circuit._circuit import Above, Circuit, IsIn, Literal
 from dln.readers.model_file import _schema as schema
 
 
@@ -31,9 +31,8 @@ def write_model(path: AnyPath, model: schema.SavedModel) -> None:
             raise ValueError(message)
         from_bytes(data)
     except UnicodeEncodeError as error:
-        message = (
-            f"the model cannot be saved: {error.object[error.start : error.end]!r} is half a character: repair the text"
-        )
+        half = error.object[error.start : error.end]
+        message = f"the model cannot be saved: {half!r} is half a character: repair the text"
         raise ValueError(message) from error
     except ModelFileError as error:
         message = f"the model cannot be saved: at {error.place}: {error.reason}"
@@ -124,13 +123,11 @@ def _network_part(model: schema.SavedModel) -> schema.SmallerPart | None:
 
 
 def _literal_part(literal: Literal) -> schema.AbovePart | schema.InPart | schema.MissingPart:
-    match literal:
-        case Above(column, cutoff):
-            return schema.AbovePart(column, cutoff)
-        case IsIn(column, codes):
-            return schema.InPart(column, list(codes))
-        case IsMissing(column):
-            return schema.MissingPart(column)
+    if isinstance(literal, Above):
+        return schema.AbovePart(literal.column, literal.cutoff)
+    if isinstance(literal, IsIn):
+        return schema.InPart(literal.column, list(literal.codes))
+    return schema.MissingPart(literal.column)
 
 
 def _number(value: Any) -> Any:
