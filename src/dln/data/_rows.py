@@ -13,9 +13,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64
 
-from dln._compile import compiled
 from dln.circuit._circuit import Values
 from dln.data._source import refuse_mask
 from dln.data._table import read_together
@@ -26,9 +24,6 @@ Hashes = npt.NDArray[np.uint64]
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.
 CHUNK: Final = 8192
-
-#: Rows that are sorted at once, about: few enough for their hashes to stay in the cache.
-SORTED_AT_ONCE: Final = 4096
 
 #: Sums and squares of weights stay finite if the largest weight lies within these.
 SMALLEST_WEIGHT: Final = 1e-100
@@ -64,11 +59,11 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     """
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = _hashes(values, y)
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-    order, first = _sorted(first) if kept is None else _sorted(first[kept])
-    if kept is not None:
-        order = kept[order]
+    first, second = row_hashes(values, y)
+    order = np.argsort(first)
+    if weight is not None and not weight.all():
+        order = order[weight[order] > 0]
+    first = first[order]
     same = first[1:] == first[:-1]
     # Rows whose first hashes differ are in order now. The others, nearly always repeated rows, are ordered by the
     # second hash, and then by weight so that merged weights are added up in an order of their own.
@@ -82,51 +77,12 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     same[repeats] = second[order[repeats]] == second[order[repeats + 1]]
     del first, second  # the largest arrays here: tables are large
     if not same.any():
-        return CanonicalRows(order, _ones(len(order)) if weight is None else weight[order])
+        ones = np.broadcast_to(np.float64(1.0), len(order))  # takes no memory
+        return CanonicalRows(order, ones if weight is None else weight[order])
     starts = np.flatnonzero(np.insert(~same, 0, True))
     if weight is None:
         return CanonicalRows(order[starts], np.diff(starts, append=len(order)).astype(np.float64))
     return CanonicalRows(order[starts], np.add.reduceat(weight[order], starts))
-
-
-def _ones(n: int) -> Floats:
-    """Return n ones that take no memory."""
-    return np.broadcast_to(np.float64(1.0), n)
-
-
-def _sorted(hashes: Hashes) -> tuple[npt.NDArray[np.intp], Hashes]:
-    """Return the order that sorts hashes, and the sorted hashes, in a time that grows as their number does.
-
-    Hashes are even, so their first digits part them into pieces of about the same size.
-    """
-    digits = max(0, (len(hashes) // SORTED_AT_ONCE).bit_length())
-    if not digits:
-        order = np.argsort(hashes)
-        return order, hashes[order]
-    order, parted = np.empty(len(hashes), dtype=np.intp), np.empty_like(hashes)
-    ends = _part(hashes, digits, order, parted)
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        piece, indices = parted[start:end], order[start:end]
-        by_hash = np.argsort(piece)
-        parted[start:end], order[start:end] = piece[by_hash], indices[by_hash]
-    return order, parted
-
-
-@compiled(nogil=True)
-def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hashes) -> npt.NDArray[np.intp]:
-    """Write hashes and their indices in the order of their first binary digits; return where each piece ends."""
-    shift = uint64(64 - digits)
-    ends = np.zeros((1 << digits) + 1, dtype=np.intp)
-    for i in range(len(hashes)):
-        ends[np.intp(hashes[i] >> shift) + 1] += 1
-    for before in range(len(ends) - 1):
-        ends[before + 1] += ends[before]
-    for i in range(len(hashes)):
-        piece = np.intp(hashes[i] >> shift)
-        position = ends[piece]
-        order[position], parted[position] = i, hashes[i]
-        ends[piece] = position + 1
-    return ends[:-1]
 
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
@@ -178,36 +134,14 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
         values, weight = values[counts], weight[counts]
     if not len(values):
         return np.full(shares.shape, np.nan)
-    if np.all(weight == 1):  # no index is needed, which is many times faster
-        ranks = np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)
-        quantiles = _at_ranks(values, ranks.ravel()).reshape(ranks.shape)
-    else:
-        order = np.argsort(values, kind="stable")
-        values, reached = values[order], np.cumsum(weight[order])
-        quantiles = values[np.searchsorted(reached, shares * reached[-1], side="left")]
+    order = np.argsort(values, kind="stable")
+    values, reached = values[order], np.cumsum(weight[order])
+    quantiles = values[np.searchsorted(reached, shares * reached[-1], side="left")]
     return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
-def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
-    """Return what stands at the given ranks of the sorted values: a few are found faster than all are sorted."""
-    ends = {0: values.min(), len(values) - 1: values.max()}
-    parted, start = values.copy(), 0
-    for rank in np.unique(ranks):
-        if rank not in ends:  # one at a time: for several, numpy has no vector instructions
-            parted[start:].partition(rank - start)
-            start = rank + 1  # what stands there now must stay there
-    return np.array([ends.get(rank, parted[rank]) for rank in ranks], dtype=values.dtype)
-
-
-def row_hashes(values: Sequence[Values], n_rows: int) -> Hashes:
-    """Return a hash of the inputs of each row, ``(n_rows,) uint64``: equal for rows of equal inputs."""
-    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
-    _add_columns(values, first, second)
-    return first
-
-
-def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
-    """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
+def row_hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
+    """Return two independent hashes of each row and its target, ``(n_rows,) uint64`` each."""
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
@@ -217,32 +151,25 @@ def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
 
 
 def _add_columns(columns: Sequence[Values], first: Hashes, second: Hashes) -> None:
-    for start in range(0, len(first), CHUNK):
-        for column in columns:
-            piece = np.array(column[start : start + CHUNK], dtype=np.float64)  # a copy: one type for the kernel
-            # Both views: numba would take longer to compile one of them than all the rest.
-            _add_column(piece, piece.view(np.uint64), first[start : start + CHUNK], second[start : start + CHUNK])
+    """Stir columns into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
 
-
-@compiled(nogil=True)
-def _add_column(values: Floats, bits: Hashes, first: Hashes, second: Hashes) -> None:
-    """Stir a column into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
-
-    `bits` are those of the values. Each step is one to one in the value, so rows that differ in one column only never
-    have equal hashes.
+    Each step is one to one in the value, so rows that differ in one column only never have equal hashes.
     """
-    for i in range(len(values)):
-        value = bits[i]
-        if values[i] == 0.0:
-            value = uint64(0)
-        elif values[i] != values[i]:
-            value = uint64(0x7FF8000000000000)
-        # The finalisers of MurmurHash3 and of SplitMix64.
-        h = first[i] ^ value
-        h = (h ^ (h >> uint64(33))) * uint64(0xFF51AFD7ED558CCD)
-        h = (h ^ (h >> uint64(33))) * uint64(0xC4CEB9FE1A85EC53)
-        first[i] = h ^ (h >> uint64(33))
-        h = second[i] + value + uint64(0x9E3779B97F4A7C15)
-        h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)
-        second[i] = h ^ (h >> uint64(31))
+    for start in range(0, len(first), CHUNK):
+        h, k = first[start : start + CHUNK], second[start : start + CHUNK]
+        for column in columns:
+            piece = column[start : start + CHUNK].astype(np.float64) + 0.0
+            piece[np.isnan(piece)] = np.nan
+            bits = piece.view(np.uint64)
+            # The finalisers of MurmurHash3 and of SplitMix64.
+            h ^= bits
+            _stir(h, (33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53), 33)
+            k += bits + np.uint64(0x9E3779B97F4A7C15)
+            _stir(k, (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), 31)
+
+
+def _stir(hashes: Hashes, first: tuple[int, int], second: tuple[int, int], last: int) -> None:
+    for shift, factor in (first, second):
+        hashes ^= hashes >> shift
+        hashes *= factor
+    hashes ^= hashes >> last
