@@ -7,8 +7,7 @@ Parts of dates are columns named ``sold_at (month)``, so a model's column names 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -40,8 +39,7 @@ UNCLEAR: Final = "unclear"
 _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFact:
+class ColumnFact(NamedTuple):
     """The kind of a column, and a detail: the reason why it is left out, or what was found in it."""
 
     name: str
@@ -87,7 +85,8 @@ def _joined(*details: str) -> str:
 
 def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
-    text, known = values.text(column), values.text(column, values.NO_NUMBER)
+    text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
+    remedy = f"correct it, or give --missing VALUE, --categorical {name!r} or --drop {name!r}"
     truth = values.boolean(text)
     if truth.count() == text.count() > 0:
         return truth, None
@@ -95,12 +94,14 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
         numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
             wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-            return _checked(file, column, numbers, wrong, "numbers"), None
+            check_rows(file, column, wrong, f"column {name!r} holds numbers", remedy)
+            return numbers, None
     if not text.str.contains(_LIKE_A_DATE).any():
         return text, None
     dates = values.date(known)
     if dates.count() >= MEANT * known.count() > 0:
-        return _checked(file, column, dates, known.is_not_null() & dates.is_null(), "dates"), None
+        check_rows(file, column, known.is_not_null() & dates.is_null(), f"column {name!r} holds dates", remedy)
+        return dates, None
     by_order = {order: values.date(known, order) for order in values.SLASH_FORMATS}
     complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
     if len(complete) == 1:
@@ -108,18 +109,18 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     return text, UNCLEAR if complete else None
 
 
-def _checked(file: TableFile, column: pl.Series, read: pl.Series, wrong: pl.Series, what: str) -> pl.Series:
-    """Return what was read of a text column, or raise a `UsageError` that names the first wrong row."""
+def check_rows(
+    file: TableFile, column: pl.Series, wrong: pl.Series, must: str, remedy: str, first_row: int = 1
+) -> None:
+    """Raise a `UsageError` that names the first wrong row of a column; VALUE in the remedy becomes what it holds."""
     if not wrong.any():
-        return read
+        return
     row = int(wrong.arg_max() or 0)
-    others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
-    given, name = quoted(column[row].strip()), column.name
-    message = (
-        f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
-        f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
-    )
-    raise UsageError(message)
+    value = column[row]
+    given = quoted(value.strip()) if isinstance(value, str) else "nothing" if value is None else f"{value:g}"
+    more = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
+    message = f"{must}, but row {first_row + row} of {file.label} holds {given}{more}: {remedy}"
+    raise UsageError(message.replace("VALUE", given))
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dln._atomic import take_name
 from dln.cli._messages import UsageError
@@ -98,44 +97,5 @@ def whole_or_nothing(name: str) -> Iterator[Any]:
     path = Path(os.path.realpath(name))  # a symbolic link stays one
     with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
         part = Path(folder) / path.name
-        if name.lower().endswith(".gz"):
-            with gzip.open(part, "wb", compresslevel=6) as zipped:
-                yield zipped
-        else:
-            yield part
+        yield part
         take_name(part, path)
-
-
-@contextmanager
-def written_to(output: Any) -> Iterator[Any]:
-    """Yield an output as polars can write to it; a failure raises its cause instead of polars' own error."""
-    with output.open("wb") if isinstance(output, Path) else nullcontext(output) as file:
-        sink = _Sink(file)
-        try:
-            yield sink
-            sink.flush()
-        except Exception:
-            if sink.error is not None:
-                raise sink.error from None
-            raise
-
-
-class _Sink:
-    """A file with no other methods than a writer needs, so that none looks for its descriptor; it keeps its error."""
-
-    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        return int(self._kept(self._file.write, data))
-
-    def flush(self) -> None:
-        self._kept(self._file.flush)
-
-    def _kept(self, call: Any, *arguments: bytes) -> Any:
-        try:
-            return call(*arguments)
-        except OSError as error:
-            self.error = error
-            raise

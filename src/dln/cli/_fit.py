@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,7 +81,7 @@ def fit(
         document = {
             "table": file.label,
             "weight": chosen.weight,
-            "columns": [asdict(entry) for entry in data.facts],
+            "columns": [entry._asdict() for entry in data.facts],
             "rows": {"train": len(train.y), "test": len(test.y), "without_target": data.n_without_target},
             "seconds": took,
             "test": [score._asdict() for score in scores],

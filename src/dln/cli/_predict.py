@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -31,6 +36,7 @@ ROW_GROUP: Final = 1 << 18
 BATCH: Final = 1 << 16
 
 _ROW: Final = "\0row"  # no column of a file is named like this
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
 
 def predict(
@@ -68,52 +74,56 @@ def predict(
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
+        run = _Run(Predictor(fitted), file, list(file.names) if with_input else needed, half_width, with_input)
         if with_input and (taken := next((name for name in run.results if name in file.names), None)):
             message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
             raise UsageError(message)
-        n_rows = run.write(output, kind, show=not (quiet or as_json))
+        with _progress(run) if sys.stderr.isatty() and not (quiet or as_json or output == STANDARD) else nullcontext():
+            run.write(output, kind)
     took = time.perf_counter() - start
     if as_json:
         from dln.cli._printing import print_json
 
-        print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
+        print_json({"model": model, "table": file.label, "output": output, "rows": run.n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
+        print_status(f"{run.n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
     """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
-    known = model.intervals
-    if known is None:
+    if model.intervals is None:
         message = (
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
         raise UsageError(message)
     try:
-        return known.half_width(coverage)
+        return model.intervals.half_width(coverage)
     except ValueError as error:
         message = f"--interval: {error}"
         raise UsageError(message) from error
 
 
+@dataclass
 class _Run:
     """One pass over a table, and its progress."""
 
-    def __init__(
-        self, predictor: Predictor, file: TableFile, needed: list[str], half_width: float | None, *, with_input: bool
-    ) -> None:
-        self.predictor, self.file, self.half_width, self.with_input = predictor, file, half_width, with_input
-        self.taken = list(file.names) if with_input else needed
-        self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
-        self.n_rows = 0
-        self.advance: Any = lambda _rows: None
+    predictor: Predictor
+    file: TableFile
+    taken: list[str]
+    half_width: float | None
+    with_input: bool
+    n_rows: int = 0
+    advance: Callable[[int], object] = lambda _rows: None
 
-    def write(self, output: str, kind: str, *, show: bool) -> int:
-        """Write all predictions and return how many there are."""
+    @property
+    def results(self) -> tuple[str, ...]:
+        return (PREDICTION,) if self.half_width is None else (PREDICTION, LOWER, UPPER)
+
+    def write(self, output: str, kind: str) -> None:
+        """Write all predictions and count them."""
         import polars as pl
 
-        from dln.cli._files import whole_or_nothing, written_to
+        from dln.cli._files import whole_or_nothing
 
         scan = self.file.scan()
         rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
@@ -127,21 +137,23 @@ class _Run:
             slice_pushdown=False,
         )
         try:
-            with whole_or_nothing(output) as output_file, _progress(self, show=show and output != "-"):
-                with written_to(output_file) as sink:
-                    if kind == "parquet":
-                        query.sink_parquet(sink, row_group_size=ROW_GROUP, engine="streaming")
-                    else:
-                        query.sink_csv(sink, separator="\t" if kind == "tsv" else ",", engine="streaming")
+            with whole_or_nothing(output) as place:
+                if kind == "parquet":
+                    query.sink_parquet(place, row_group_size=ROW_GROUP, engine="streaming")
+                else:
+                    zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
+                    separator = "\t" if kind == "tsv" else ","
+                    query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
                 if not self.n_rows:
                     message = f"{self.file.label} has a header but no rows: there is nothing to predict"
                     raise UsageError(message)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
+                raise OSError(number := int(code[1] or code[2]), os.strerror(number)) from None
             with self.file.reading():  # batches run side by side: in order, the first wrong value is found
                 for frame in rows.collect_batches(chunk_size=BATCH):
                     self._predictions(frame)
             raise self.file.unreadable() from None
-        return self.n_rows
 
     def _batch(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the predictions of some rows, beside their own columns if these are wanted."""
@@ -163,12 +175,8 @@ class _Run:
         return self.predictor.predict(model_columns(self.file, frame, self.predictor.circuit_, first_row))
 
 
-def _progress(run: _Run, *, show: bool) -> Any:
-    """Count rows on standard error, if that is a terminal."""
-    from contextlib import nullcontext
-
-    if not show or not sys.stderr.isatty():
-        return nullcontext()
+def _progress(run: _Run) -> Any:
+    """Count rows on standard error."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import ColumnFact, dtype_words, judge_column
-from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column
+from dln.cli._messages import UsageError, nearest
 from dln.cli._printing import facts, show
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
@@ -120,11 +120,7 @@ def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
 def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
     weight = _numbers_of(file, frame, name, "the weight")
     wrong = used & (weight.is_null() | (weight < 0).fill_null(value=False))
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        what = "nothing" if weight[row] is None else f"{weight[row]:g}"
-        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
-        raise UsageError(message)
+    check_rows(file, weight, wrong, f"the weight {name!r} must be 0 or more in every row", "correct it")
     weight = weight.filter(used)
     if not weight.sum() > 0:
         message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
@@ -134,26 +130,17 @@ def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -
 
 def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return a column of numbers as Float64, null where it is missing."""
-    column = frame[name]
+    column, must = frame[name], f"{what} {name!r} must hold numbers"
     if column.dtype == pl.String:
         known = values.text(column, values.NO_NUMBER)
         numbers = values.number(column, decimal_comma=file.decimal_comma)
-        wrong = known.is_not_null() & numbers.is_null()
     elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        numbers = column.cast(pl.Float64).fill_nan(None)
-        wrong = pl.Series([False]).new_from_index(0, len(column))
+        known = numbers = column.cast(pl.Float64).fill_nan(None)
     else:
-        message = f"{what} {name!r} must hold numbers, but it holds {dtype_words(column.dtype)}: choose another column"
+        message = f"{must}, but it holds {dtype_words(column.dtype)}: choose another column"
         raise UsageError(message)
-    wrong |= numbers.is_infinite().fill_null(value=False)
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
-        message = (
-            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
-            "correct it, or choose another column"
-        )
-        raise UsageError(message)
+    wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
+    check_rows(file, column, wrong, must, "correct it, or choose another column")
     return numbers
 
 

@@ -44,9 +44,6 @@ def codes_of(raw: Raw, name: str, categories: tuple[Category, ...], first_row: i
 
     1 and 1.0 are the same category, True and "1" are others. Where all categories are text, a number is read as its
     text; where they are Booleans, 0 and 1 are read as such, for those with missing values often arrive as floats.
-
-    >>> codes_of(np.array(["no", "maybe", None], dtype=object), "smoker", ("no", "yes"))
-    array([ 0, -2, -1], dtype=int32)
     """
     codes, distinct = _distinct(raw, name, first_row)
     if any(isinstance(category, int) and _is_large(category) for category in categories):

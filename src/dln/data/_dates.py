@@ -29,12 +29,7 @@ Dates: TypeAlias = npt.NDArray[Any]
 
 
 def date_part(dates: Dates, part: DatePart) -> npt.NDArray[np.float32]:
-    """Return a part of dates as numbers, NaN where it is missing; Monday is 0.
-
-    >>> dates = np.array(["2024-03-01T14:30", "NaT"], dtype="datetime64[s]")
-    >>> [date_part(dates, part).tolist() for part in DATE_PARTS]
-    [[2024.0, nan], [3.0, nan], [4.0, nan], [14.0, nan]]
-    """
+    """Return a part of dates as numbers, NaN where it is missing; Monday is 0."""
     if dates.dtype.kind != "M":
         return dates.astype(np.float32) if part == "hour" else np.full(len(dates), np.nan, dtype=np.float32)
     if part == "hour" and np.datetime_data(dates.dtype)[0] == "D":  # days have no hours
@@ -90,11 +85,7 @@ def _differs(numbers: npt.NDArray[np.float32]) -> bool:
 
 
 def part_name(name: str, part: DatePart, order: str | None = None) -> str:
-    """Return the name of a column that holds a part of a date.
-
-    >>> part_name("sold_at", "month"), part_name("sold_at", "month", "d/m/y")
-    ('sold_at (month)', 'sold_at (month of d/m/y)')
-    """
+    """Return the name of a column that holds a part of a date."""
     return f"{name} ({part})" if order is None else f"{name} ({part} of {order})"
 
 

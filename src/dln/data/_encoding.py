@@ -89,11 +89,7 @@ class Encoder:
 
 
 def scale(scaled: ScaledColumn, values: Values) -> Floats32:
-    """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing.
-
-    >>> scale(ScaledColumn(0, low=10.0, high=20.0), np.array([0.0, 10.0, 12.5, 99.0, np.nan]))
-    array([ 0.  ,  0.  ,  0.25,  1.  , -1.  ], dtype=float32)
-    """
+    """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing."""
     low, high = scaled.low, scaled.high
     if math.isfinite(high - low):
         # Clipped first, so that no difference overflows. Adding zero makes -0.0 the 0.0 that it equals.
@@ -118,16 +114,6 @@ def learn_encoder(
 
     Of three or more categories, those that weigh less than `min_frequency` and those beyond the `max_categories` most
     frequent share one bit.
-
-    >>> encoder = learn_encoder(
-    ...     (Column("bmi"), Column("smoker", ("no", "yes"))),
-    ...     [np.array([20.0, np.nan, 30.0]), np.array([0, 1, 0])],
-    ...     np.ones(3),
-    ... )
-    >>> encoder.scaled
-    (ScaledColumn(column=0, low=20.0, high=30.0),)
-    >>> encoder.bits
-    (IsMissing(column=0), IsIn(column=1, codes=(1,)))
     """
     if rows is not None and len(rows) == len(values[0]) and np.all(weight == 1):
         rows = None  # all rows, each once: their order does not matter, and columns are read faster as they stand

@@ -37,12 +37,6 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     `categorical_features` is ``"from_dtype"`` (text, Boolean and categorical columns are categories), or the names,
     the indices or a Boolean mask of the category columns, all others being numbers. Dates become columns of their
     parts, those that differ from row to row.
-
-    >>> table = learn_table(np.array([[1.5, "no"], [2.5, "yes"], [None, "no"]], dtype=object))
-    >>> table.columns
-    (Column(name='x0', categories=None), Column(name='x1', categories=('no', 'yes')))
-    >>> table.values
-    (array([1.5, 2.5, nan]), array([0, 1, 0], dtype=int32))
     """
     source = open_source(X)
     names = source.names if source.names is not None else array_names(source.n_columns)
@@ -101,22 +95,13 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     """Return X as a table of the given columns: frames are matched by name in any order, arrays by position.
 
     Columns that are not in `only` are not read: their values are all missing, and take no memory.
-
-    >>> table = read_table(np.array([[1, "maybe"]], dtype=object), (Column("age"), Column("smoker", ("no", "yes"))))
-    >>> table.values
-    (array([1.]), array([-2], dtype=int32))
     """
     source = open_source(X)
     return _read(source, locations_of(source, columns), columns, only)
 
 
 def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
-    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted.
-
-    >>> X = np.arange(2 * BATCH).reshape(-1, 1)
-    >>> [table.n_rows for table in read_batches(X, (Column("x0"),))] == [BATCH, BATCH]
-    True
-    """
+    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted."""
     source = open_source(X)
     locations = locations_of(source, columns)
     if source.n_rows <= BATCH or source.is_plain_array():

@@ -50,13 +50,7 @@ class CanonicalRows:
 
 
 def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
-    """Return the distinct rows of a table and its target, in canonical order.
-
-    >>> age = np.array([47.0, 52.0, 47.0, 33.0])
-    >>> rows = canonical_rows([age], np.zeros(4), np.array([1.0, 1.0, 2.0, 0.0]))
-    >>> sorted(zip(age[rows.index].tolist(), rows.weight.tolist()))
-    [(47.0, 3.0), (52.0, 1.0)]
-    """
+    """Return the distinct rows of a table and its target, in canonical order."""
     if weight is not None:
         weight = check_weight(weight, len(y))
     first, second = row_hashes(values, y)
@@ -124,9 +118,6 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     """Return the smallest values at or below which lies at least a share q of the weight; NaN values do not count.
 
     A weight of k is the same as the value k times. The result has the shape of `q`; NaN if no value counts.
-
-    >>> weighted_quantile(np.array([3.0, 1.0, np.nan, 2.0]), np.array([1.0, 1.0, 5.0, 2.0]), [0.0, 0.5, 0.8])
-    array([1., 2., 3.])
     """
     shares = np.asarray(q, dtype=np.float64)
     counts = ~np.isnan(values) & (weight > 0)

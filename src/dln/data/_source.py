@@ -96,12 +96,7 @@ def _check_array(X: Any) -> npt.NDArray[Any]:
 
 
 def without_mask(X: Any) -> Any:
-    """Return a masked array as a plain one whose masked values are missing; anything else as it is.
-
-    >>> without_mask(np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]))
-    array([[ 1., nan],
-           [ 3.,  4.]])
-    """
+    """Return a masked array as a plain one whose masked values are missing; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     masked: Any = X  # numpy's own types lose the mask

@@ -26,13 +26,7 @@ class Table:
 
 
 class Columns(Sequence[Values]):
-    """The values of columns, some of them converted at every use: together they might not fit in memory.
-
-    >>> import numpy as np
-    >>> columns = Columns([np.zeros(2), lambda: np.ones(2)])
-    >>> columns[1], columns.is_converted(0), columns.is_converted(1)
-    (array([1., 1.]), False, True)
-    """
+    """The values of columns, some of them converted at every use: together they might not fit in memory."""
 
     def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
         self._columns = tuple(columns)
