@@ -147,7 +147,7 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path):
     """Ctrl-C in `dln fit` saves the best so far, says so, and ends with 130."""
     write(tmp_path, {"t.csv": houses()})
     model = tmp_path / "m.dln"
-    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", model, "--learner", "rules")
+    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", model)
     command = [sys.executable, "-c", INTERRUPTED, *fit]
     environment = {**os.environ, "SEND": str(int(signal.SIGINT))}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
@@ -180,7 +180,7 @@ main()
 def test_sigterm_ends_a_fit(tmp_path: Path):
     """SIGTERM ends `dln fit` as it ends every program: no model is written."""
     write(tmp_path, {"t.csv": houses()})
-    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", tmp_path / "m.dln", "--learner", "rules")
+    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", tmp_path / "m.dln")
     command = [sys.executable, "-c", INTERRUPTED, *fit]
     environment = {**os.environ, "SEND": str(int(signal.SIGTERM))}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
