@@ -17,9 +17,8 @@ from dln.cli._messages import UsageError, listed, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
-from dln.data._column_kinds import dates_of
+from dln.data._column_kinds import LARGEST_WHOLE, dates_of, row_numbers
 from dln.data._dates import part_name, varying_parts
-from dln.data._numbers import LARGEST_WHOLE, row_numbers
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
@@ -90,7 +89,7 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     truth = values.boolean(text)
     if truth.count() == text.count() > 0:
         return truth, None
-    if file.is_text and not values.is_code(text).any():
+    if file.separator is not None and not values.is_code(text).any():
         numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
             wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)

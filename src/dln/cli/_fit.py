@@ -54,7 +54,7 @@ def fit(
     """
     from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
-    from dln.cli._training_table import ColumnOptions, check_test_size, read_training_table, show_columns, table_digest
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, table_digest
 
     check_model_output(output, force=force)
     if not 0 <= test_size < 1:
@@ -64,11 +64,14 @@ def fit(
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     file, data = read_training_table(table, chosen)
-    check_test_size(data, test_size)
+    n_test = round(test_size * len(data.y))
+    if test_size and not 1 < n_test < len(data.y) - 1:
+        message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
+        raise UsageError(message)
     is_quiet = quiet or as_json
     if not is_quiet:
         show_columns(file, data, chosen)
-    train, test = (_taken(data, rows) for rows in split_rows(len(data.y), round(test_size * len(data.y)), seed))
+    train, test = (_taken(data, rows) for rows in split_rows(len(data.y), n_test, seed))
     model, took, interrupted = _train(
         train, learner, {**parameters, "random_state": seed, "verbose": int(not is_quiet)}
     )

@@ -46,11 +46,7 @@ def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[Non
 
 
 def quoted(value: object) -> str:
-    """Return a value of a table in quotes, cut after a few characters.
-
-    >>> quoted("big"), quoted("9" * 400)
-    ("'big'", "'99999999999999999999999999999999…'")
-    """
+    """Return a value of a table in quotes, cut after a few characters."""
     text = str(value)
     return repr(text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…")
 
@@ -70,11 +66,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first few names, quoted.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
+    """Return the first few names, quoted."""
     names = list(names)
     more = [f"… ({len(names)} in all)"] if len(names) > LISTED else []
     return ", ".join([*(quoted(name) for name in names[:LISTED]), *more])

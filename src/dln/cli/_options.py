@@ -64,25 +64,24 @@ def limits(
     >>> limits("rules", "none", None, 20)
     {'max_conditions': None, 'max_rules': 20}
     """
-    given: dict[str, Any] = {} if max_conditions is None else {"max_conditions": _conditions(max_conditions)}
-    of_rules = {"max_rule_length": max_rule_length, "max_rules": max_rules}
-    for name, value in of_rules.items():
-        if value is not None and learner == "network":
+    given: dict[str, Any] = {}
+    if max_conditions is not None:
+        wanted = max_conditions.strip().lower()
+        if wanted != "none" and (not wanted.isdecimal() or int(wanted) == 0):
+            message = f"--max-conditions must be a whole number above 0, or none, got {max_conditions!r}"
+            raise UsageError(message)
+        given["max_conditions"] = None if wanted == "none" else int(wanted)
+    for name, value in (("max_rule_length", max_rule_length), ("max_rules", max_rules)):
+        if value is None:
+            continue
+        if learner == "network":
             message = (
                 f"--{name.replace('_', '-')} does not go with the network, whose rules are its neurons: "
                 "limit it by --max-conditions, or use --learner rules"
             )
             raise UsageError(message)
-    return given | {name: value for name, value in of_rules.items() if value is not None}
-
-
-def _conditions(text: str) -> int | None:
-    if text.strip().lower() == "none":
-        return None
-    if not text.strip().isdecimal() or int(text) == 0:
-        message = f"--max-conditions must be a whole number above 0, or none, got {text!r}"
-        raise UsageError(message)
-    return int(text)
+        given[name] = value
+    return given
 
 
 def seconds(text: str | None) -> float | None:

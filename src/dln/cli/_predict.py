@@ -6,9 +6,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -74,19 +74,21 @@ def predict(
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        run = _Run(Predictor(fitted), file, list(file.names) if with_input else needed, half_width, with_input)
-        if with_input and (taken := next((name for name in run.results if name in file.names), None)):
+        results = [PREDICTION] if half_width is None else [PREDICTION, LOWER, UPPER]
+        if with_input and (taken := next((name for name in results if name in file.names), None)):
             message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
             raise UsageError(message)
-        with _progress(run) if sys.stderr.isatty() and not (quiet or as_json or output == STANDARD) else nullcontext():
-            run.write(output, kind)
+        is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
+        with _progress() if is_shown else nullcontext(lambda _: None) as advance:
+            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance)
+            n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if as_json:
         from dln.cli._printing import print_json
 
-        print_json({"model": model, "table": file.label, "output": output, "rows": run.n_rows, "seconds": took})
+        print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        print_status(f"{run.n_rows:,} predictions written to {output} in {took:.1f} s.")
+        print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
@@ -103,85 +105,76 @@ def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
         raise UsageError(message) from error
 
 
-@dataclass
-class _Run:
-    """One pass over a table, and its progress."""
+def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
+    """Write the predictions of all rows and return their number."""
+    import polars as pl
 
-    predictor: Predictor
-    file: TableFile
-    taken: list[str]
-    half_width: float | None
-    with_input: bool
-    n_rows: int = 0
-    advance: Callable[[int], object] = lambda _rows: None
+    from dln.cli._files import whole_or_nothing
 
-    @property
-    def results(self) -> tuple[str, ...]:
-        return (PREDICTION,) if self.half_width is None else (PREDICTION, LOWER, UPPER)
+    # Row numbers, so that a message can name the file's own row.
+    rows = file.scan().select(taken).with_row_index(_ROW)
+    first = predicted(rows.limit(0).collect())
+    n_rows = 0
 
-    def write(self, output: str, kind: str) -> None:
-        """Write all predictions and count them."""
-        import polars as pl
+    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        nonlocal n_rows
+        n_rows += frame.height
+        return predicted(frame)
 
-        from dln.cli._files import whole_or_nothing
+    query = rows.map_batches(counted, schema=first.schema, streamable=True, projection_pushdown=False)
+    try:
+        with whole_or_nothing(output) as place:
+            if kind == "parquet":
+                query.sink_parquet(place, row_group_size=ROW_GROUP, engine="streaming")
+            else:
+                zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
+                separator = "\t" if kind == "tsv" else ","
+                query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
+            if not n_rows:
+                message = f"{file.label} has a header but no rows: there is nothing to predict"
+                raise UsageError(message)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
+            raise OSError(number := int(code[1] or code[2]), os.strerror(number)) from None
+        with file.reading():  # batches run side by side: in order, the first wrong value is found
+            for frame in rows.collect_batches(chunk_size=BATCH):
+                predicted(frame)
+        raise file.unreadable() from None
+    return n_rows
 
-        scan = self.file.scan()
-        rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
-        schema = {name: dtype for name, dtype in scan.collect_schema().items() if self.with_input}
-        query = rows.map_batches(
-            self._batch,
-            schema={**schema, **dict.fromkeys(self.results, pl.Float64)},
-            streamable=True,
-            predicate_pushdown=False,
-            projection_pushdown=False,
-            slice_pushdown=False,
-        )
-        try:
-            with whole_or_nothing(output) as place:
-                if kind == "parquet":
-                    query.sink_parquet(place, row_group_size=ROW_GROUP, engine="streaming")
-                else:
-                    zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
-                    separator = "\t" if kind == "tsv" else ","
-                    query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
-                if not self.n_rows:
-                    message = f"{self.file.label} has a header but no rows: there is nothing to predict"
-                    raise UsageError(message)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
-                raise OSError(number := int(code[1] or code[2]), os.strerror(number)) from None
-            with self.file.reading():  # batches run side by side: in order, the first wrong value is found
-                for frame in rows.collect_batches(chunk_size=BATCH):
-                    self._predictions(frame)
-            raise self.file.unreadable() from None
 
-    def _batch(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the predictions of some rows, beside their own columns if these are wanted."""
-        import polars as pl
+def _predicted(
+    predictor: Predictor,
+    file: TableFile,
+    half_width: float | None,
+    with_input: bool,  # noqa: FBT001 (bound by `partial`)
+    advance: Callable[[int], None],
+    frame: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the predictions of some rows, beside their own columns if these are wanted."""
+    import polars as pl
 
-        predicted = pl.Series(PREDICTION, self._predictions(frame) if frame.height else [], dtype=pl.Float64)
-        self.n_rows += frame.height
-        self.advance(frame.height)
-        columns = frame.drop(_ROW).get_columns() if self.with_input else []
-        columns.append(predicted)
-        if self.half_width is not None:
-            columns += [(predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
-        return pl.DataFrame(columns)
+    from dln.cli._model_columns import model_columns
 
-    def _predictions(self, frame: pl.DataFrame) -> Any:
-        from dln.cli._model_columns import model_columns
-
+    numbers: Any = []
+    if frame.height:
         first_row = int(frame[_ROW][0]) + 1
-        return self.predictor.predict(model_columns(self.file, frame, self.predictor.circuit_, first_row))
+        numbers = predictor.predict(model_columns(file, frame, predictor.circuit_, first_row))
+    advance(frame.height)
+    predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
+    columns = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
+    if half_width is not None:
+        columns += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
+    return pl.DataFrame(columns)
 
 
-def _progress(run: _Run) -> Any:
-    """Count rows on standard error."""
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Yield what counts rows on standard error."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
-    counter = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = counter.add_task("", total=None)
-    run.advance = lambda rows: counter.update(task, advance=rows)
-    return counter
+    with Progress(*columns, console=Console(stderr=True), transient=True) as counter:
+        task = counter.add_task("", total=None)
+        yield lambda rows: counter.update(task, advance=rows)

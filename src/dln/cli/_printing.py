@@ -67,15 +67,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str =
 
 def print_json(value: Any) -> None:
     """Print one JSON document; NaN and infinity, which JSON lacks, are null."""
-    sys.stdout.write(clean(json.dumps(_plain(value), ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    sys.stdout.write(clean(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

@@ -53,15 +53,10 @@ class TableFile:
     """A plain file: the user's own, or a temporary copy of what was zipped or came through a pipe."""
     names: tuple[str, ...]
     separator: str | None
-    """None for Parquet."""
+    """None for Parquet; in the others, all columns come as text."""
     decimal_comma: bool = False
     blank_lines: int = 0
     """Before the header."""
-
-    @property
-    def is_text(self) -> bool:
-        """Return whether all columns come as text."""
-        return self.separator is not None
 
     def scan(self) -> pl.LazyFrame:
         """Return the table, not yet read."""
@@ -101,7 +96,7 @@ class TableFile:
 
     def unreadable(self) -> UsageError:
         """Return what is wrong with a file that polars could not read."""
-        if not self.is_text:
+        if self.separator is None:
             return _damaged_parquet(self.label)
         if (position := _not_utf8(self.path)) is not None:
             line, byte = position

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -90,22 +90,16 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
             "(separated by commas, semicolons, tabs or |)"
         )
         raise UsageError(message)
-    once: dict[str, Iterable[str]] = {"--target": [chosen.target], "--weight": filter(None, [chosen.weight])}
+    given = {"--target": [chosen.target], "--weight": [chosen.weight] if chosen.weight else []}
+    given |= {"--drop": [*chosen.drop], "--categorical": [*chosen.categorical], "--keep": [*chosen.keep]}
     used: dict[str, str] = {}
-    for option, names in (once | {"--drop": chosen.drop, "--categorical": chosen.categorical}).items():
-        for name in names:
-            _check_name(file, option, name)
-            if used.setdefault(name, option) != option:
-                message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
-                raise UsageError(message)
-    for name in chosen.keep:
-        _check_name(file, "--keep", name)
-
-
-def _check_name(file: TableFile, option: str, name: str) -> None:
-    if name not in file.names:
-        message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
-        raise UsageError(message)
+    for option, name in ((option, name) for option, names in given.items() for name in names):
+        if name not in file.names:
+            message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
+            raise UsageError(message)
+        if option != "--keep" and used.setdefault(name, option) != option:
+            message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
+            raise UsageError(message)
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
@@ -150,14 +144,6 @@ def table_digest(y: pl.Series) -> str:
     The other columns have no part in it: of those that no rule reads, a later table need not have any.
     """
     return hashlib.sha256(y.to_numpy().tobytes()).hexdigest()
-
-
-def check_test_size(data: Learnable, test_size: float) -> None:
-    """Raise a `UsageError` where a share of the rows is too few to test on, or leaves too few to learn from."""
-    n_test = round(test_size * len(data.y))
-    if test_size and not 1 < n_test < len(data.y) - 1:
-        message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
-        raise UsageError(message)
 
 
 def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:

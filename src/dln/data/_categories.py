@@ -13,8 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Category
-from dln.data._column_kinds import TEXT_DTYPES, Raw, as_array, held_by, is_missing_type
-from dln.data._numbers import LARGEST_WHOLE, check_finite, numbers_of
+from dln.data._column_kinds import (
+    LARGEST_WHOLE,
+    TEXT_DTYPES,
+    Raw,
+    as_array,
+    check_finite,
+    held_by,
+    is_missing_type,
+    numbers_of,
+)
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
 from dln.data._rows import weighted_quantile
-from dln.data._table import read_together
+from dln.data._source import read_together
 
 #: The shares of a column's weight that become 0 and 1: numbers beyond them are clipped.
 CLIP_QUANTILES: Final = (0.005, 0.995)

@@ -18,11 +18,9 @@ import numpy as np
 
 from dln.circuit._circuit import MISSING, Category, Column, Values
 from dln.data._categories import codes_of, learn_categories, recoded, writable_text
-from dln.data._column_kinds import Raw, dates_of, kind_of
+from dln.data._column_kinds import Raw, dates_of, kind_of, numbers_of
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, varying_parts, weekday_codes
-from dln.data._numbers import numbers_of
-from dln.data._source import Location, Source, array_names, chosen_categories, locations_of, open_source
-from dln.data._table import Columns, Table
+from dln.data._source import Columns, Location, Source, Table, array_names, chosen_categories, locations_of, open_source
 
 #: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
 LARGE: Final = 50_000
@@ -61,8 +59,10 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
             numbers = numbers_of(raw, name, learns=True)
             values.append(numbers if _is_kept(numbers, raw, source) else partial(numbers_of, raw, name))
             del numbers
-    if len(columns) > len(names):
-        _check_unique(columns)
+    learned = [column.name for column in columns]
+    if twice := [name for name in dict.fromkeys(learned) if len(learned) > len(names) and learned.count(name) > 1]:
+        message = f"X has a column {twice[0]!r}, and a date of which that is a part: rename one of them"
+        raise ValueError(message)
     if any(callable(column) for column in values):
         return Table(tuple(columns), Columns(values), source.n_rows)
     return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)
@@ -74,16 +74,6 @@ def _is_kept(numbers: Values, raw: Raw, source: Source) -> bool:
     if source.n_rows < LARGE or source.is_plain_array() or is_object:
         return True
     return np.may_share_memory(numbers, numbers_of(raw, ""))
-
-
-def _check_unique(columns: Sequence[Column]) -> None:
-    """Raise where a part of a date has the name of another column."""
-    seen: set[str] = set()
-    for column in columns:
-        if column.name in seen:
-            message = f"X has a column {column.name!r}, and a date of which that is a part: rename one of them"
-            raise ValueError(message)
-        seen.add(column.name)
 
 
 def _part_values(dates: Dates, part: DatePart, categories: tuple[Category, ...] | None) -> Values:

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Values
-from dln.data._source import refuse_mask
-from dln.data._table import read_together
+from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]

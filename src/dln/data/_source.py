@@ -1,9 +1,9 @@
-"""X as a source of columns: a frame or an array, opened and checked, and where in it each column of a model stands."""
+"""X as a source of columns, opened and checked; where in it a model's columns stand; tables that are made of them."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
-from dln.circuit._circuit import Column
-from dln.data._column_kinds import Raw, held_by
+from dln.circuit._circuit import Column, Values
+from dln.data._column_kinds import LARGEST_WHOLE, Raw, held_by, is_plain
 from dln.data._dates import DatePart, split_part_name, with_dates_whole
-from dln.data._numbers import LARGEST_WHOLE, is_plain
 
 #: Names that scikit-learn lists before it prints "...".
 LISTED: Final = 5
+
+#: Converted columns that are in memory at the same time.
+CONVERTED_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +152,14 @@ def chosen_categories(categorical_features: Any, names: Sequence[str]) -> set[in
             raise ValueError(message)
         return {j for j, is_category in enumerate(given) if is_category}
     index_of: dict[Any, int] = {name: j for j, name in enumerate(names)}
-    chosen = {j for item in given if (j := index_of.get(item, _index(item, len(names)))) is not None}
-    wrong = [item for item in given if index_of.get(item, _index(item, len(names))) is None]
-    if wrong:
+    chosen = [index_of.get(item, _index(item, len(names))) for item in given]
+    if None in chosen:
+        wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
         message = (
             f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
         )
         raise ValueError(message)
-    return chosen
+    return {j for j in chosen if j is not None}
 
 
 def _index(item: Any, n_columns: int) -> int | None:
@@ -223,3 +225,56 @@ def _listed(title: str, names: Iterable[str]) -> str:
     """Return the first few names below a title, in scikit-learn's words and layout."""
     lines = [f"- {name}\n" for name in sorted(names)]
     return "".join([f"{title}\n", *lines[:LISTED], *["- ...\n"] * (len(lines) > LISTED)]) if lines else ""
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and their values.
+
+    A number column's values are float32 or float64, NaN where missing. A category column's values are int32 codes:
+    an index into `Column.categories`, or `MISSING`, or `UNKNOWN`.
+    """
+
+    columns: tuple[Column, ...]
+    values: Sequence[Values]
+    n_rows: int
+
+
+class Columns(Sequence[Values]):
+    """The values of columns, some of them converted at every use: together they might not fit in memory."""
+
+    def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
+        self._columns = tuple(columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: int) -> Values:  # type: ignore[override]  # no slices
+        column = self._columns[index]
+        return column() if callable(column) else column
+
+    def is_converted(self, index: int) -> bool:
+        """Return whether a column is converted at every use."""
+        return callable(self._columns[index])
+
+
+def read_together(values: Sequence[Values], indices: Iterable[int] | None = None) -> Iterator[list[tuple[int, Values]]]:
+    """Yield columns with their indices, in order, in groups to read together, some rows at a time.
+
+    All columns in memory make one group, for those of an array that is stored row by row come into the cache together.
+    Of columns that are converted there are few in a group; drop them before the next group is made.
+    """
+    group: list[tuple[int, Values]] = []
+    n_converted = 0
+    for j in range(len(values)) if indices is None else indices:
+        is_converted = isinstance(values, Columns) and values.is_converted(j)
+        if group and n_converted + is_converted > CONVERTED_AT_ONCE:
+            yield group
+            group, n_converted = [], 0  # a new list: the caller may still hold the old one
+        group.append((j, values[j]))
+        n_converted += is_converted
+    if group:
+        yield group

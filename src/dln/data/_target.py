@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -123,8 +124,6 @@ def _exact_decimals(value: float) -> int:
     """Return how many decimals a constant needs, as far as the grid can go."""
     if value == 0:
         return 0
-    digits = repr(value)
-    mantissa, _, exponent = digits.partition("e")
-    decimals = len(mantissa.partition(".")[2].rstrip("0")) - int(exponent or 0)
+    decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     possible = math.floor(math.log10(LARGEST_SUM) - math.log10(abs(value)))
     return max(-MAX_DECIMALS, min(decimals, possible, MAX_DECIMALS))

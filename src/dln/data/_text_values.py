@@ -24,18 +24,10 @@ LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
 LONGEST_WITHOUT_OFFSET: Final = 10
 
 #: Formats that cannot be mistaken for one another.
-PLAIN_FORMATS: Final = (
-    "%Y-%m-%d",
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M",
-    "%Y/%m/%d",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y/%m/%d %H:%M",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M",
+PLAIN_FORMATS: Final = tuple(
+    f"{date}{time}"
+    for date in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")
+    for time in ("", " %H:%M:%S%.f", " %H:%M", *(("T%H:%M:%S%.f", "T%H:%M") if date == "%Y-%m-%d" else ()))
 )
 #: Formats that can: a column's name has to give the order of day and month.
 SLASH_FORMATS: Final = {
