@@ -227,12 +227,14 @@ CASES = {
     ),
     "a negative weight": Case(
         (*FIT, "--weight", "area"),
-        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds -1: correct it",
+        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds -1: correct it, "
+        "or leave the row out",
         {"t.csv": changed("area", 5, "-1")},
     ),
     "a missing weight": Case(
         (*FIT, "--weight", "area"),
-        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds nothing: correct it",
+        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds nothing: correct it, "
+        "or leave the row out",
         {"t.csv": changed("area", 5, "")},
     ),
     "weights of zero": Case(

@@ -85,7 +85,6 @@ def _joined(*details: str) -> str:
 def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
-    remedy = f"correct it, or give --missing VALUE, --categorical {name!r} or --drop {name!r}"
     truth = values.boolean(text)
     if truth.count() == text.count() > 0:
         return truth, None
@@ -93,13 +92,13 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
         numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
             wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-            check_rows(file, column, wrong, f"column {name!r} holds numbers", remedy)
+            check_rows(file, column, wrong, f"column {name!r} holds numbers")
             return numbers, None
     if not text.str.contains(_LIKE_A_DATE).any():
         return text, None
     dates = values.date(known)
     if dates.count() >= MEANT * known.count() > 0:
-        check_rows(file, column, known.is_not_null() & dates.is_null(), f"column {name!r} holds dates", remedy)
+        check_rows(file, column, known.is_not_null() & dates.is_null(), f"column {name!r} holds dates")
         return dates, None
     by_order = {order: values.date(known, order) for order in values.SLASH_FORMATS}
     complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
@@ -109,17 +108,17 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
 
 
 def check_rows(
-    file: TableFile, column: pl.Series, wrong: pl.Series, must: str, remedy: str, first_row: int = 1
+    file: TableFile, column: pl.Series, wrong: pl.Series, must: str, remedy: str = "", first_row: int = 1
 ) -> None:
-    """Raise a `UsageError` that names the first wrong row of a column; VALUE in the remedy becomes what it holds."""
+    """Raise a `UsageError` that names the first wrong row of a column; the remedy is that of an input to learn from."""
     if not wrong.any():
         return
     row = int(wrong.arg_max() or 0)
     value = column[row]
     given = quoted(value.strip()) if isinstance(value, str) else "nothing" if value is None else f"{value:g}"
     more = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
-    message = f"{must}, but row {first_row + row} of {file.label} holds {given}{more}: {remedy}"
-    raise UsageError(message.replace("VALUE", given))
+    remedy = remedy or f"or give --missing {given}, --categorical {column.name!r} or --drop {column.name!r}"
+    raise UsageError(f"{must}, but row {first_row + row} of {file.label} holds {given}{more}: correct it, {remedy}")
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:

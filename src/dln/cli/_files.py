@@ -40,10 +40,9 @@ def open_saved(name: str) -> SavedModel:
 def _model_path(name: str) -> Path:
     path = existing_file(name, what="a model file, written by dln fit,")
     if name.lower().endswith(TABLE_SUFFIXES):
-        message = (
+        raise UsageError(
             f"{name!r} is named like a table, but the model file comes first, as in: dln predict house.dln new.csv"
         )
-        raise UsageError(message)
     return path
 
 
@@ -69,8 +68,7 @@ def check_output(name: str, *, force: bool, endings: tuple[str, ...] = (), what:
 def check_model_output(name: str, *, force: bool) -> None:
     """Raise a `UsageError` unless a model can be written there, as `check_output` does: that takes a file."""
     if name == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like house.dln"
-        raise UsageError(message)
+        raise UsageError("a model cannot be written to standard output: give -o the name of a file, like house.dln")
     check_output(name, force=force)
 
 
@@ -83,8 +81,9 @@ def output_kind(name: str) -> str:
         return "tsv"
     if suffixes[-1:] in ([".parquet"], [".pq"]) and not name.lower().endswith(".gz"):
         return "parquet"
-    message = f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
-    raise UsageError(message)
+    raise UsageError(
+        f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
+    )
 
 
 @contextmanager

@@ -58,16 +58,16 @@ def fit(
 
     check_model_output(output, force=force)
     if not 0 <= test_size < 1:
-        message = f"--test-size must be at least 0 and below 1, got {test_size:g}"
-        raise UsageError(message)
+        raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     file, data = read_training_table(table, chosen)
     n_test = round(test_size * len(data.y))
     if test_size and not 1 < n_test < len(data.y) - 1:
-        message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
-        raise UsageError(message)
+        raise UsageError(
+            f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
+        )
     is_quiet = quiet or as_json
     if not is_quiet:
         show_columns(file, data, chosen)

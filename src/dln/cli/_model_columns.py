@@ -24,8 +24,9 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
     for j in sorted({literal.column for literal in circuit.literals}):
         name = _origin(circuit.columns[j], file.names)
         if name not in file.names:
-            message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
-            raise UsageError(message)
+            raise UsageError(
+                f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
+            )
         needed[name] = None
     return list(needed) or [file.names[0]]
 
@@ -105,13 +106,13 @@ def _read(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_
     if read.null_count() > column.null_count():
         wrong = values.text(column, values.NO_NUMBER).is_not_null() & read.is_null()
         must = f"column {column.name!r} must hold {what}, as it did when the model was fitted"
-        check_rows(file, column, wrong, must, "correct it, or leave it empty", first_row)
+        check_rows(file, column, wrong, must, "or leave it empty", first_row)
     return read
 
 
 def _check_finite(file: TableFile, numbers: pl.Series, first_row: int) -> None:
     infinite, must = numbers.is_infinite().fill_null(value=False), f"column {numbers.name!r} must hold finite numbers"
-    check_rows(file, numbers, infinite, must, "leave it empty, or replace it by a large number", first_row)
+    check_rows(file, numbers, infinite, must, "or leave it empty", first_row)
 
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> UsageError:

@@ -68,18 +68,16 @@ def limits(
     if max_conditions is not None:
         wanted = max_conditions.strip().lower()
         if wanted != "none" and (not wanted.isdecimal() or int(wanted) == 0):
-            message = f"--max-conditions must be a whole number above 0, or none, got {max_conditions!r}"
-            raise UsageError(message)
+            raise UsageError(f"--max-conditions must be a whole number above 0, or none, got {max_conditions!r}")
         given["max_conditions"] = None if wanted == "none" else int(wanted)
     for name, value in (("max_rule_length", max_rule_length), ("max_rules", max_rules)):
         if value is None:
             continue
         if learner == "network":
-            message = (
+            raise UsageError(
                 f"--{name.replace('_', '-')} does not go with the network, whose rules are its neurons: "
                 "limit it by --max-conditions, or use --learner rules"
             )
-            raise UsageError(message)
         given[name] = value
     return given
 
@@ -94,6 +92,5 @@ def seconds(text: str | None) -> float | None:
         return None
     match = _LENGTH.fullmatch(text.strip().lower())
     if match is None or float(match[1]) == 0:
-        message = f"--time-limit must be a length of time above zero like 90s, 10m or 1h, got {text!r}"
-        raise UsageError(message)
+        raise UsageError(f"--time-limit must be a length of time above zero like 90s, 10m or 1h, got {text!r}")
     return float(match[1]) * _UNITS[match[2]]

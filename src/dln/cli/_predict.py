@@ -67,8 +67,7 @@ def predict(
     kind = output_kind(output)
     check_output(output, force=force)
     if as_json and output == STANDARD:
-        message = "--json prints a summary where the predictions would go: give -o a file for the predictions"
-        raise UsageError(message)
+        raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
     half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
     start = time.perf_counter()
@@ -76,8 +75,7 @@ def predict(
         needed = needed_columns(file, fitted.circuit, Path(model).name)
         results = [PREDICTION] if half_width is None else [PREDICTION, LOWER, UPPER]
         if with_input and (taken := next((name for name in results if name in file.names), None)):
-            message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
-            raise UsageError(message)
+            raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with _progress() if is_shown else nullcontext(lambda _: None) as advance:
             predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance)
@@ -94,15 +92,13 @@ def predict(
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
     """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
     if model.intervals is None:
-        message = (
+        raise UsageError(
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
-        raise UsageError(message)
     try:
         return model.intervals.half_width(coverage)
     except ValueError as error:
-        message = f"--interval: {error}"
-        raise UsageError(message) from error
+        raise UsageError(f"--interval: {error}") from error
 
 
 def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
@@ -131,8 +127,7 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
                 separator = "\t" if kind == "tsv" else ","
                 query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
             if not n_rows:
-                message = f"{file.label} has a header but no rows: there is nothing to predict"
-                raise UsageError(message)
+                raise UsageError(f"{file.label} has a header but no rows: there is nothing to predict")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
             raise OSError(number := int(code[1] or code[2]), os.strerror(number)) from None

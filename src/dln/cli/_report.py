@@ -51,8 +51,7 @@ def report(
     fitted = open_model(model)
     if data is None and (target is not None or include_rows):
         option = "--target" if target is not None else "--include-rows"
-        message = f"{option} needs a table: give it with --data"
-        raise UsageError(message)
+        raise UsageError(f"{option} needs a table: give it with --data")
     rows = {} if data is None else {**_rows(fitted, Path(model).name, data, target), "include_rows": include_rows}
 
     from dln.circuit._words import counted
@@ -86,14 +85,12 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
 def _target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
     name = target or getattr(model, "target_name_", None)
     if name is None:
-        message = f"{model_name} does not hold the name of its target: give its column with --target"
-        raise UsageError(message)
+        raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
     if name not in file.names:
-        message = (
+        raise UsageError(
             f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column with "
             f"--target, or leave out --data; {nearest(name, file.names)}"
         )
-        raise UsageError(message)
     return name
 
 

@@ -48,11 +48,11 @@ def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, L
         data = learnable(file, file.read(), chosen)
     n_rows, y = len(data.y), data.y
     if n_rows < FEWEST_ROWS:
-        message = f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
-        raise UsageError(message)
+        raise UsageError(
+            f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+        )
     if y.n_unique() == 1:
-        message = f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn"
-        raise UsageError(message)
+        raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
     return file, data
 
 
@@ -85,40 +85,37 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
     if len(file.names) == 1:
-        message = (
+        raise UsageError(
             f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
             "(separated by commas, semicolons, tabs or |)"
         )
-        raise UsageError(message)
     given = {"--target": [chosen.target], "--weight": [chosen.weight] if chosen.weight else []}
     given |= {"--drop": [*chosen.drop], "--categorical": [*chosen.categorical], "--keep": [*chosen.keep]}
     used: dict[str, str] = {}
     for option, name in ((option, name) for option, names in given.items() for name in names):
         if name not in file.names:
-            message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
-            raise UsageError(message)
+            raise UsageError(f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}")
         if option != "--keep" and used.setdefault(name, option) != option:
-            message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
-            raise UsageError(message)
+            raise UsageError(
+                f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
+            )
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
     """Return the target as Float64, null where it is missing."""
     y = _numbers_of(file, frame, name, "the target")
     if not y.count():
-        message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
-        raise UsageError(message)
+        raise UsageError(f"the target {name!r} is missing in every row of {file.label}: give rows where it is known")
     return y
 
 
 def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
     weight = _numbers_of(file, frame, name, "the weight")
     wrong = used & (weight.is_null() | (weight < 0).fill_null(value=False))
-    check_rows(file, weight, wrong, f"the weight {name!r} must be 0 or more in every row", "correct it")
+    check_rows(file, weight, wrong, f"the weight {name!r} must be 0 or more in every row", "or leave the row out")
     weight = weight.filter(used)
     if not weight.sum() > 0:
-        message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
-        raise UsageError(message)
+        raise UsageError(f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0")
     return weight
 
 
@@ -131,10 +128,9 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
     elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
         known = numbers = column.cast(pl.Float64).fill_nan(None)
     else:
-        message = f"{must}, but it holds {dtype_words(column.dtype)}: choose another column"
-        raise UsageError(message)
+        raise UsageError(f"{must}, but it holds {dtype_words(column.dtype)}: choose another column")
     wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-    check_rows(file, column, wrong, must, "correct it, or choose another column")
+    check_rows(file, column, wrong, must, "or choose another column")
     return numbers
 
 

@@ -63,12 +63,11 @@ def _check_exact(distinct: Iterable[Category], name: str) -> None:
     """Raise where a float may be a whole number that was rounded, and taken for another."""
     for category in distinct:
         if isinstance(category, float) and _is_large(category):
-            message = (
+            raise ValueError(
                 f"the categories of column {name!r} must be exact, but {category!r} is a float, in which whole numbers "
                 "above 2**53 are rounded (one missing value turns whole numbers into floats in pandas): give whole "
                 'numbers, in pandas of type "Int64" from the start, or text'
             )
-            raise ValueError(message)
 
 
 def _is_large(number: float) -> bool:
@@ -162,6 +161,7 @@ def writable_text(text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = f"{what} must be valid Unicode text, but {text!r} holds half a character: repair the text"
-        raise ValueError(message) from None
+        raise ValueError(
+            f"{what} must be valid Unicode text, but {text!r} holds half a character: repair the text"
+        ) from None
     return text

@@ -40,20 +40,18 @@ def kind_of(raw: Raw, name: str, *, is_category: bool | None = None) -> Literal[
     held = held_by(raw, name)
     if held == {"dates"}:
         if is_category:
-            message = (
+            raise TypeError(
                 f"column {name!r} holds dates, which are split into year, month, weekday and hour: leave it out of "
                 "categorical_features, or convert it to text"
             )
-            raise TypeError(message)
         return "dates"
     if is_category is not None:
         return "categories" if is_category else "numbers"
     if len(held) > 1:
-        message = (
+        raise ValueError(
             f"column {name!r} must hold numbers or categories, but it mixes {' and '.join(sorted(held))}: convert it, "
             "or name it in categorical_features"
         )
-        raise ValueError(message)
     return "numbers" if held <= {"numbers"} else "categories"
 
 
@@ -90,11 +88,10 @@ def _held_by_objects(array: npt.NDArray[Any], name: str, first_row: int) -> set[
         else:
             row = first_row + next(i for i, value in enumerate(array) if type(value) is kind)
             # "argument must be a string or a number" is what scikit-learn's checks look for.
-            message = (
+            raise TypeError(
                 f"column {name!r}, row {row}: argument must be a string or a number, not {kind.__name__!r}; convert it "
                 "to numbers or text, or drop the column"
             )
-            raise TypeError(message)
     return held
 
 
@@ -116,11 +113,10 @@ def as_array(series: nw.Series[Any], name: str) -> npt.NDArray[Any]:
 def dates_of(raw: Raw, name: str) -> Dates:
     """Return a column of dates, by the clock that they were written by; a column of anything else is refused."""
     if held := held_by(raw, name) - {"dates"}:
-        message = (
+        raise TypeError(
             f"column {name!r} must hold dates, as it did when the model was fitted, but it holds "
             f"{' and '.join(sorted(held))}: convert it to a datetime type"
         )
-        raise TypeError(message)
     if isinstance(raw, nw.Series):
         has_zone = isinstance(raw.dtype, nw.Datetime) and raw.dtype.time_zone is not None
         raw = (raw.dt.replace_time_zone(None) if has_zone else raw).to_numpy()
@@ -195,8 +191,9 @@ def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Value
         except TypeError:  # pandas.NA; None becomes NaN by itself
             return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
     except OverflowError:
-        message = f"column {name!r} must hold numbers that fit in float64, but one is too large: scale the column"
-        raise ValueError(message) from None
+        raise ValueError(
+            f"column {name!r} must hold numbers that fit in float64, but one is too large: scale the column"
+        ) from None
 
 
 def _not_numbers(name: str, what: str) -> ValueError:
@@ -224,8 +221,7 @@ def check_finite(values: Values, name: str, first_row: int = 0) -> None:
     """Raise where a number is infinite."""
     infinite = np.isinf(values)
     if infinite.any():
-        message = (
+        raise ValueError(
             f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
             f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"
         )
-        raise ValueError(message)

@@ -61,8 +61,7 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
             del numbers
     learned = [column.name for column in columns]
     if twice := [name for name in dict.fromkeys(learned) if len(learned) > len(names) and learned.count(name) > 1]:
-        message = f"X has a column {twice[0]!r}, and a date of which that is a part: rename one of them"
-        raise ValueError(message)
+        raise ValueError(f"X has a column {twice[0]!r}, and a date of which that is a part: rename one of them")
     if any(callable(column) for column in values):
         return Table(tuple(columns), Columns(values), source.n_rows)
     return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)

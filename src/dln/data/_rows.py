@@ -83,21 +83,21 @@ def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
     refuse_mask(weight, "sample_weight")
     checked = np.asarray(weight, dtype=np.float64)
     if checked.shape != (n_rows,):
-        message = f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}"
-        raise ValueError(message)
+        raise ValueError(f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}")
     wrong = ~np.isfinite(checked)
     if wrong.any():
         row = int(wrong.argmax())
-        message = f"sample_weight must be finite, but row {row} has {checked[row]} (NaN and infinity mean no weight)"
-        raise ValueError(message)
+        raise ValueError(
+            f"sample_weight must be finite, but row {row} has {checked[row]} (NaN and infinity mean no weight)"
+        )
     wrong = checked < 0
     if wrong.any():
         row = int(wrong.argmax())
-        message = f"sample_weight must not be negative, but row {row} has {checked[row]}; use 0 to leave a row out"
-        raise ValueError(message)
+        raise ValueError(
+            f"sample_weight must not be negative, but row {row} has {checked[row]}; use 0 to leave a row out"
+        )
     if not checked.any():
-        message = "sample_weight must be above zero for at least one row, but all weights are zero"
-        raise ValueError(message)
+        raise ValueError("sample_weight must be above zero for at least one row, but all weights are zero")
     return checked
 
 
@@ -105,11 +105,10 @@ def check_weight_size(weight: Floats) -> Floats:
     """Return the weights of a fit, or raise where sums and squares of them could overflow."""
     row = int(weight.argmax())
     if not SMALLEST_WEIGHT <= weight[row] <= LARGEST_WEIGHT:
-        message = (
+        raise ValueError(
             f"the largest sample_weight must lie between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, but it is that of "
             f"row {row}, {weight[row]:g}: multiply all weights by a constant"
         )
-        raise ValueError(message)
     return weight
 
 

@@ -54,11 +54,11 @@ def open_source(X: Any) -> Source:
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
-        message = f"column names must be unique, but some are given more than once: rename them. {error}"
-        raise ValueError(message) from None
+        raise ValueError(
+            f"column names must be unique, but some are given more than once: rename them. {error}"
+        ) from None
     if isinstance(frame, nw.LazyFrame):
-        message = f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first"
-        raise TypeError(message)
+        raise TypeError(f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first")
     if not isinstance(frame, nw.DataFrame):
         return _array_source(X)
     if not all(frame.shape):
@@ -117,8 +117,7 @@ def refuse_mask(values: Any, name: str) -> None:
     """Raise if a value of the target or of the weights is masked: its number would be used."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.flatnonzero(np.ma.getmaskarray(values).ravel())[0])
-        message = f"{name} must be known in every row, but row {row} is masked: leave such rows out"
-        raise ValueError(message)
+        raise ValueError(f"{name} must be known in every row, but row {row} is masked: leave such rows out")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -143,22 +142,21 @@ def chosen_categories(categorical_features: Any, names: Sequence[str]) -> set[in
     if isinstance(categorical_features, str):
         if categorical_features == "from_dtype":
             return None
-        message = f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
-        raise ValueError(message)
+        raise ValueError(
+            f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
+        )
     given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
     if given and all(isinstance(item, (bool, np.bool_)) for item in given):
         if len(given) != len(names):
-            message = f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}"
-            raise ValueError(message)
+            raise ValueError(f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}")
         return {j for j, is_category in enumerate(given) if is_category}
     index_of: dict[Any, int] = {name: j for j, name in enumerate(names)}
     chosen = [index_of.get(item, _index(item, len(names))) for item in given]
     if None in chosen:
         wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
-        message = (
+        raise ValueError(
             f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
         )
-        raise ValueError(message)
     return {j for j in chosen if j is not None}
 
 
@@ -189,8 +187,7 @@ def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     if source.n_columns == len(columns):
         return [Location(j, _part_at(source, j, name)) for j, name in enumerate(expected)]
     if source.n_columns != len(whole):
-        message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
-        raise ValueError(message)
+        raise ValueError(f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input.")
     index_of = {name: j for j, name in enumerate(whole)}
     return [_location(name, index_of) for name in expected]
 

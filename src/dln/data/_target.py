@@ -77,15 +77,13 @@ class Target:
 def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
     """Return a target as float64, or raise what is wrong with it."""
     if y is None:
-        message = "requires y to be passed, but the target y is None"
-        raise ValueError(message)
+        raise ValueError("requires y to be passed, but the target y is None")
     refuse_mask(y, name)
     with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
     y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
     if len(y) != n_rows:
-        message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
-        raise ValueError(message)
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]")
     check_target_size(y, name)
     return np.asarray(y + 0.0)
 
@@ -95,11 +93,10 @@ def check_target_size(y: npt.NDArray[np.float64], name: str) -> None:
     wrong = np.abs(y) > LARGEST_TARGET
     if wrong.any():
         row = int(wrong.argmax())
-        message = (
+        raise ValueError(
             f"{name} must lie between -{LARGEST_TARGET:g} and {LARGEST_TARGET:g}, but row {row} has {y[row]:g}: divide "
             "the target by a constant"
         )
-        raise ValueError(message)
 
 
 def _warn_of_small_differences(mean: float, spread: float, *, is_hopeless: bool) -> None:
