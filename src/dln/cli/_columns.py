@@ -1,8 +1,4 @@
-"""The kind of each column of a table to learn from.
-
-Parts of dates are columns named ``sold_at (month)``, so a model's column names are enough to make them again
-(`_model_columns`).
-"""
+"""The kind of each column of a table to learn from."""
 
 from __future__ import annotations
 
@@ -24,16 +20,12 @@ Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
 #: A column is taken for numbers, or dates, with errors in it if at least this share of its values are.
 MEANT: Final = 0.9
-
 #: Text of which more than this share is different names a row and does not describe it.
 DIFFERENT: Final = 0.9
-
 #: In fewer rows than this, values may all be different by chance.
 ROWS_TO_JUDGE: Final = 20
-
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
-
 #: Most text is no date, and trying all formats is slow.
 _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 

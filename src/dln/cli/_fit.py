@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from dln._regressor import CircuitRegressor
     from dln.cli._peers import Sample, Score
-    from dln.cli._training_table import Learnable
 
 
 def fit(
@@ -71,13 +70,21 @@ def fit(
     is_quiet = quiet or as_json
     if not is_quiet:
         show_columns(file, data, chosen)
-    train, test = (_taken(data, rows) for rows in split_rows(len(data.y), n_test, seed))
+    from dln.circuit._words import counted
+    from dln.cli._peers import Sample, peers, score
+
+    train, test = (
+        Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
+        for rows in split_rows(len(data.y), n_test, seed)
+    )
     model, took, interrupted = _train(
         train, learner, {**parameters, "random_state": seed, "verbose": int(not is_quiet)}
     )
-    scores = _scores(model, train, test, took)
-    if scores:  # errors on rows that the model has not seen
-        model.calibrate(test.X, test.y, test.weight)
+    scores: list[Score] = []
+    if n_test:
+        name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
+        scores = [score(name, model.predict(test.X), test, took), *peers(train, test)]
+        model.calibrate(test.X, test.y, test.weight)  # by errors on rows that the model has not seen
     model.training_facts_ = {**model.training_facts_, "table": table_digest(data.y)}
     model.save(output)
     if as_json:
@@ -105,12 +112,6 @@ def split_rows(n_rows: int, n_test: int, seed: int) -> tuple[npt.NDArray[np.intp
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def _taken(data: Learnable, rows: npt.NDArray[np.intp]) -> Sample:
-    from dln.cli._peers import Sample
-
-    return Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
-
-
 def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[CircuitRegressor, float, bool]:
     """Return the model, the seconds of its training, and whether Ctrl-C ended it early."""
     from dln import DLNRegressor, RuleRegressor
@@ -132,16 +133,6 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     model.set_params(verbose=0)  # of this run, not of the model
     model.target_name_ = train.y.name
     return model, time.perf_counter() - start, interrupted
-
-
-def _scores(model: CircuitRegressor, train: Sample, test: Sample, took: float) -> list[Score]:
-    if not len(test.y):
-        return []
-    from dln.circuit._words import counted
-    from dln.cli._peers import peers, score
-
-    name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
-    return [score(name, model.predict(test.X), test, took), *peers(train, test)]
 
 
 def _show_result(

@@ -13,7 +13,6 @@ from dln._closest import closest
 
 #: Names listed in a message before it ends with "…".
 LISTED: Final = 8
-
 #: Characters of a value that a message shows.
 MAX_VALUE: Final = 32
 

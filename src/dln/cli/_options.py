@@ -28,10 +28,7 @@ Missing = Annotated[
 MaxConditions = Annotated[
     str | None,
     typer.Option(
-        "--max-conditions",
-        metavar="N",
-        help="Conditions of the model, at most, or none: no limit.",
-        show_default="100",
+        "--max-conditions", metavar="N", help="Conditions of the model, at most, or none: no limit.", show_default="100"
     ),
 ]
 MaxRuleLength = Annotated[

@@ -31,7 +31,6 @@ UPPER: Final = "upper"
 
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
-
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
 
@@ -50,8 +49,7 @@ def predict(
     ] = "-",
     *,
     interval: Annotated[
-        float | None,
-        typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten."),
+        float | None, typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten.")
     ] = None,
     with_input: Annotated[bool, typer.Option("--with-input", help="Write the table's own columns too.")] = False,
     force: _options.Force = False,

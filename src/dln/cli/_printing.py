@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Columns of output that does not go to a terminal: no line is broken.
 UNBROKEN: Final = 100_000
-
 #: All rules of a model are printed up to so many; of more, the first few.
 ONE_PAGE: Final = 40
 FIRST_FEW: Final = 25
@@ -109,9 +108,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
 
 def page_of_rules(model: CircuitRegressor, name: str) -> Group:
     """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
-    if len(model.rules_) <= ONE_PAGE:
-        return rules_table(model, None)
-    return rules_table(model, FIRST_FEW, f": dln show {name} has them all")
+    few = None if len(model.rules_) <= ONE_PAGE else FIRST_FEW
+    return rules_table(model, few, f": dln show {name} has them all")
 
 
 def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:

@@ -1,7 +1,6 @@
 """Tables in files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
 
-The format is found in the first bytes, and the name decides only where they do not. Text columns come as text: their
-kinds are found in `_columns`, where the message can name the row that is wrong.
+The format is found in the first bytes, and the name decides only where they do not. Text columns come as text.
 """
 
 from __future__ import annotations
@@ -31,10 +30,8 @@ SEPARATORS: Final = (",", ";", "\t", "|")
 
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
-
 #: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
 CHECKED_BYTES: Final = 1 << 26
-
 #: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
 
@@ -205,8 +202,6 @@ def _damaged_parquet(label: str) -> UsageError:
 
 
 def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
-    if not start.strip():
-        raise UsageError(f"{label} is empty: give a table with a header and at least one row")
     _refuse_other_formats(label, name, start)
     if b"\r" in start and b"\n" not in start and len(start.splitlines()) > 1:
         raise UsageError(

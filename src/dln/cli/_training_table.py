@@ -135,10 +135,7 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
 
 
 def table_digest(y: pl.Series) -> str:
-    """Return the SHA-256 of a target's column, by which `dln report` knows the table that a model was fitted to.
-
-    The other columns have no part in it: of those that no rule reads, a later table need not have any.
-    """
+    """Return the SHA-256 of a target's column, by which `dln report` knows the table that a model was fitted to."""
     return hashlib.sha256(y.to_numpy().tobytes()).hexdigest()
 
 

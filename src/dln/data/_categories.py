@@ -28,7 +28,6 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 
 #: Frame types whose whole numbers are exact in Python only.
 EXACT_IN_PYTHON: Final = (nw.Decimal, nw.Int128, nw.UInt128)
-
 #: Series up to this length are coded value by value, which is faster than a frame's `unique`.
 FEW: Final = 500
 

@@ -19,16 +19,12 @@ from dln.data._dates import DATE_TYPES, Dates, dates_of_objects
 
 #: A column of a frame, or of an array.
 Raw: TypeAlias = npt.NDArray[Any] | nw.Series[Any]
-
 #: Frame types that hold text.
 TEXT_DTYPES: Final = (nw.String, nw.Categorical, nw.Enum)
-
 #: Frame types that are split into parts.
 DATE_DTYPES: Final = (nw.Datetime, nw.Date, nw.Time)
-
 #: Frame types that are converted to float64 before numpy gets them.
 NOT_IN_NUMPY: Final = (nw.Decimal, nw.Int128, nw.UInt128, nw.Boolean)
-
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
 
@@ -219,8 +215,7 @@ def row_numbers(name: str, values: Values) -> str | None:
 
 def check_finite(values: Values, name: str, first_row: int = 0) -> None:
     """Raise where a number is infinite."""
-    infinite = np.isinf(values)
-    if infinite.any():
+    if (infinite := np.isinf(values)).any():
         raise ValueError(
             f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
             f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"

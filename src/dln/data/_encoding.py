@@ -1,8 +1,7 @@
 """The canonical table → the network's inputs: numbers in [0, 1], and bits.
 
-A number column is clipped at outer percentiles and scaled to [0, 1]; a missing number is -1, below everything, so that
-every ``x > c`` is 0. Categories and missing values become literals of the circuit, 0 or 1. Constant columns are left
-out.
+Numbers are clipped at outer percentiles and scaled to [0, 1]; missing ones are -1, so that every ``x > c`` is 0.
+Categories and missing values become literals of the circuit, 0 or 1. Constant columns are left out.
 """
 
 from __future__ import annotations
@@ -21,13 +20,10 @@ from dln.data._source import read_together
 
 #: The shares of a column's weight that become 0 and 1: numbers beyond them are clipped.
 CLIP_QUANTILES: Final = (0.005, 0.995)
-
 #: The code of a missing number: below every cut-off in [0, 1].
 ENCODED_MISSING: Final = np.float32(-1.0)
-
 #: Of two categories, one bit is enough.
 TWO: Final = 2
-
 #: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
 #: cache, if they are few enough to stay there.
 CHUNK: Final = 8192
@@ -121,8 +117,11 @@ def learn_encoder(
     bits: list[Literal] = []
     for j, column in enumerate(columns):
         taken = values[j] if rows is None else values[j][rows]
-        if column.categories is None and (limits := _limits(taken, weight)) is not None:
-            scaled.append(ScaledColumn(j, *limits))
+        if column.categories is None:
+            smallest, low, high, largest = weighted_quantile(taken, weight, (0.0, *CLIP_QUANTILES, 1.0)).tolist()
+            low, high = (low, high) if low < high else (smallest, largest)
+            if low < high:
+                scaled.append(ScaledColumn(j, low, high))
         bits += column_literals(j, column, taken, weight, max_categories, min_frequency, shared_bits=True)
     return Encoder(tuple(columns), tuple(scaled), tuple(bits))
 
@@ -152,14 +151,6 @@ def column_literals(
     if missing.any() and not missing.all():
         literals.append(IsMissing(j))
     return literals
-
-
-def _limits(values: Values, weight: Floats) -> tuple[float, float] | None:
-    """Return the numbers that become 0 and 1, or None if the column is constant."""
-    smallest, low, high, largest = weighted_quantile(values, weight, (0.0, *CLIP_QUANTILES, 1.0)).tolist()
-    if low < high:
-        return low, high
-    return (smallest, largest) if smallest < largest else None
 
 
 def _groups(

@@ -1,10 +1,6 @@
-"""Any frame or array → columns of plain arrays: the one reader, for `fit`, `predict`, predictors and the command line.
+"""Any frame or array → columns of plain arrays: `learn_table` for fit, `read_table` to read the same columns again.
 
-`learn_table` is for fit: it decides which columns are numbers and which are categories, and learns the categories.
-`read_table` is for predict: it reads the same columns again. Both check what they read.
-
-Tables may be large. Columns are views of X where they can be; of a large X, those that cannot are read again whenever
-they are needed, and `read_batches` reads some rows at a time.
+Columns are views of X where they can be; of a large X, those that cannot are read again whenever they are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +20,6 @@ from dln.data._source import Columns, Location, Source, Table, array_names, chos
 
 #: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
 LARGE: Final = 50_000
-
 #: Rows that are read at once for prediction.
 BATCH: Final = 1 << 18
 

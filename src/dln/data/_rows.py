@@ -23,7 +23,6 @@ Hashes = npt.NDArray[np.uint64]
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.
 CHUNK: Final = 8192
-
 #: Sums and squares of weights stay finite if the largest weight lies within these.
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
@@ -84,14 +83,12 @@ def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
     checked = np.asarray(weight, dtype=np.float64)
     if checked.shape != (n_rows,):
         raise ValueError(f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}")
-    wrong = ~np.isfinite(checked)
-    if wrong.any():
+    if (wrong := ~np.isfinite(checked)).any():
         row = int(wrong.argmax())
         raise ValueError(
             f"sample_weight must be finite, but row {row} has {checked[row]} (NaN and infinity mean no weight)"
         )
-    wrong = checked < 0
-    if wrong.any():
+    if (wrong := checked < 0).any():
         row = int(wrong.argmax())
         raise ValueError(
             f"sample_weight must not be negative, but row {row} has {checked[row]}; use 0 to leave a row out"

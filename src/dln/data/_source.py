@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +19,6 @@ from dln.data._dates import DatePart, split_part_name, with_dates_whole
 
 #: Names that scikit-learn lists before it prints "...".
 LISTED: Final = 5
-
 #: Converted columns that are in memory at the same time.
 CONVERTED_AT_ONCE: Final = 4
 
@@ -74,19 +74,13 @@ def open_source(X: Any) -> Source:
 def _array_source(X: Any) -> Source:
     X = without_mask(X)
     if isinstance(X, (list, tuple)):
-        X = _rows_as_array(X)
+        with suppress(ValueError):  # rows of different lengths: scikit-learn has words for them
+            array = np.asarray(X)
+            # numpy turns the numbers beside text into text.
+            X = np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
     is_table = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and all(X.shape) and X.dtype.kind != "c"  # noqa: PLR2004
     array = np.asarray(X) if is_table else _check_array(X)
     return Source(array, None, *array.shape)
-
-
-def _rows_as_array(X: Any) -> Any:
-    try:
-        array = np.asarray(X)
-    except ValueError:  # rows of different lengths: scikit-learn has words for them
-        return X
-    # numpy turns the numbers beside text into text.
-    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
 
 def _check_array(X: Any) -> npt.NDArray[Any]:
@@ -179,17 +173,17 @@ def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     whole = with_dates_whole(expected)
     if source.names is not None:
         given = {name: j for j, name in enumerate(source.names)}
-        origins = {_origin(name, given) for name in expected}  # dates whole, in parts, or some of either
-        if given.keys() == origins:
-            return [_location(name, given) for name in expected]
+        origins = [_origin(name, given) for name in expected]  # dates whole, in parts, or some of either
+        if given.keys() == {origin for origin, _ in origins}:
+            return [Location(given[origin], part) for origin, part in origins]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
-            raise ValueError(_wrong_names(set(given), origins))
+            raise ValueError(_wrong_names(set(given), {origin for origin, _ in origins}))
     if source.n_columns == len(columns):
         return [Location(j, _part_at(source, j, name)) for j, name in enumerate(expected)]
     if source.n_columns != len(whole):
         raise ValueError(f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input.")
     index_of = {name: j for j, name in enumerate(whole)}
-    return [_location(name, index_of) for name in expected]
+    return [Location(index_of[origin], part) for origin, part in (_origin(name, index_of) for name in expected)]
 
 
 def _part_at(source: Source, j: int, name: str) -> DatePart | None:
@@ -198,15 +192,10 @@ def _part_at(source: Source, j: int, name: str) -> DatePart | None:
     return split[1] if split is not None and held_by(source.column(j), name) == {"dates"} else None
 
 
-def _origin(name: str, given: Collection[str]) -> str:
-    """Return the column of X that a column is made of."""
+def _origin(name: str, given: Collection[str]) -> tuple[str, DatePart | None]:
+    """Return the column of X that a column is made of, and the part of its dates."""
     split = split_part_name(name)
-    return split[0] if split is not None and name not in given and split[0] in given else name
-
-
-def _location(name: str, index_of: Mapping[str, int]) -> Location:
-    split = split_part_name(name)
-    return Location(index_of[name]) if name in index_of or split is None else Location(index_of[split[0]], split[1])
+    return split[:2] if split is not None and name not in given and split[0] in given else (name, None)
 
 
 def _wrong_names(given: set[str], expected: set[str]) -> str:

@@ -62,7 +62,13 @@ class Target:
         decimals = _decimals(spread, mean, float(np.abs(y / 2 - mean / 2).max()) * 2) if spread > 0 else 0
         steps = min(spread * 10.0**decimals, spread / float(np.spacing(size)))
         if steps < _ENOUGH_STEPS:
-            _warn_of_small_differences(mean, spread, is_hopeless=steps < _FEWEST_STEPS)
+            what = "so only their mean was learned" if steps < _FEWEST_STEPS else "so predictions are coarse"
+            remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
+            message = (
+                f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly hold, "
+                f"{what}: {remedy}"
+            )
+            warnings.warn(message, PrecisionWarning, stacklevel=2)
         if steps < _FEWEST_STEPS:
             return cls(mean, 1.0, _exact_decimals(mean), varying=False)
         return cls(mean, spread, decimals)
@@ -90,23 +96,12 @@ def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
 
 def check_target_size(y: npt.NDArray[np.float64], name: str) -> None:
     """Raise where a target is so large that weights could not add up to it."""
-    wrong = np.abs(y) > LARGEST_TARGET
-    if wrong.any():
+    if (wrong := np.abs(y) > LARGEST_TARGET).any():
         row = int(wrong.argmax())
         raise ValueError(
             f"{name} must lie between -{LARGEST_TARGET:g} and {LARGEST_TARGET:g}, but row {row} has {y[row]:g}: divide "
             "the target by a constant"
         )
-
-
-def _warn_of_small_differences(mean: float, spread: float, *, is_hopeless: bool) -> None:
-    what = "so only their mean was learned" if is_hopeless else "so predictions are coarse"
-    remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
-    message = (
-        f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly hold, "
-        f"{what}: {remedy}"
-    )
-    warnings.warn(message, PrecisionWarning, stacklevel=3)
 
 
 def _decimals(spread: float, mean: float, farthest: float) -> int:

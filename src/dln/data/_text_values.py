@@ -1,7 +1,4 @@
-"""Columns of text, as CSV files have them → numbers, dates, Booleans, or nothing.
-
-Each value is read by itself, so that fit and predict read alike, whatever else the file holds.
-"""
+"""Columns of text → numbers, dates, Booleans or nothing: each value by itself, so that fit and predict read alike."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from dln.data._dates import ORDERS, WEEKDAYS, DatePart, Dates, date_part, weekda
 
 #: Text that means "no value", in lower case, in any column.
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
-
 #: The same among numbers or dates.
 NO_NUMBER: Final = (*NO_VALUE, "-", "--", ".", "none", "missing", "unknown")
 
@@ -22,7 +18,6 @@ LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
 
 #: No date without an offset from Greenwich is longer than ``2024-12-31``.
 LONGEST_WITHOUT_OFFSET: Final = 10
-
 #: Formats that cannot be mistaken for one another.
 PLAIN_FORMATS: Final = tuple(
     f"{date}{time}"
