@@ -120,9 +120,12 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
         values, weight = values[counts], weight[counts]
     if not len(values):
         return np.full(shares.shape, np.nan)
-    order = np.argsort(values, kind="stable")
-    values, reached = values[order], np.cumsum(weight[order])
-    quantiles = values[np.searchsorted(reached, shares * reached[-1], side="left")]
+    if np.all(weight == 1):  # no index is needed, which is many times faster
+        quantiles = np.sort(values)[np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)]
+    else:
+        order = np.argsort(values, kind="stable")
+        values, reached = values[order], np.cumsum(weight[order])
+        quantiles = values[np.searchsorted(reached, shares * reached[-1], side="left")]
     return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
