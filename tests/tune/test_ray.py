@@ -109,7 +109,7 @@ def test_a_search_survives_the_loss_of_a_machine_and_is_the_same_as_here(cluster
 @pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nonsense"])  # not "auto": another test may have a cluster
 def test_no_cluster(address):
-    """Where there is no cluster, one sentence says so, and soon."""
+    """Without a cluster, one sentence reports it, and soon."""
     with pytest.raises(ConnectionError, match="there is no Ray cluster at"):
         search(DLNRegressor(), np.zeros((30, 1)), np.arange(30.0), n_trials=1, ray=address)
 
