@@ -52,8 +52,7 @@ def judge_column(
     if column.dtype == pl.String:
         typed, order = (values.text(column), None) if as_category else _typed(file, column)
     column, typed = column.filter(used), typed.filter(used)
-    reason = _unusable(typed, order) or (None if as_category or keep else _names_rows(typed))
-    if reason is not None:
+    if (reason := _unusable(typed, order, names_rows=not (as_category or keep))) is not None:
         return ColumnFact(name, "left out", reason), ()
     missing = _missing(column, typed)
     if typed.dtype in (pl.Date, pl.Datetime, pl.Time):
@@ -128,26 +127,22 @@ def _missing(column: pl.Series, typed: pl.Series) -> str:
 # --- what can be learned from -----------------------------------------------------------------------------------------
 
 
-def _unusable(column: pl.Series, order: str | None) -> str | None:
-    """Return why nothing can be learned from a column."""
-    dtype = column.dtype
+def _unusable(column: pl.Series, order: str | None, *, names_rows: bool) -> str | None:
+    """Return why nothing can be learned from a column; with `names_rows`, also where it names the rows."""
+    dtype, n = column.dtype, (column.fill_nan(None) if column.dtype.is_float() else column).count()
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
         return f"it holds {dtype_words(dtype)}"
-    if not (column.fill_nan(None) if dtype.is_float() else column).count():
+    if not n:
         return "it is empty"
     if column.n_unique() == 1:
         return "it is the same in every row"
-    return "its dates may be day/month or month/day: write them like 2024-12-31" if order == UNCLEAR else None
-
-
-def _names_rows(column: pl.Series) -> str | None:
-    """Return why a column names the rows and does not describe them."""
-    n = column.count()
-    if n < ROWS_TO_JUDGE:
+    if order == UNCLEAR:
+        return "its dates may be day/month or month/day: write them like 2024-12-31"
+    if n < ROWS_TO_JUDGE or not names_rows:
         return None
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
         return "nearly every row has a text of its own" if column.drop_nulls().n_unique() > DIFFERENT * n else None
-    return row_numbers(column.name, column.cast(pl.Float64).to_numpy()) if column.dtype.is_numeric() else None
+    return row_numbers(column.name, column.cast(pl.Float64).to_numpy()) if dtype.is_numeric() else None
 
 
 def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[ColumnFact, Sequence[pl.Series]]:

@@ -70,35 +70,31 @@ def _converted(
     file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
 ) -> pl.Series:
     """Return a column of numbers or categories as the model reads it."""
+    given = column
     if column.dtype == pl.String:
-        return _read_text(file, column, categories, first_row)
-    fits = column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)
-    if not (fits or (categories is not None and column.dtype in (pl.Categorical, pl.Enum))):
+        if categories is not None and (not categories or any(isinstance(one, str) for one in categories)):
+            return values.text(column)
+        if categories is not None and all(isinstance(one, bool) for one in categories):
+            return _read(file, column, values.boolean(column), "true or false", first_row)
+        column = _read(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
+    elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)) and not (
+        categories is not None and column.dtype in (pl.Categorical, pl.Enum)
+    ):
         raise _wrong_type(file, column, "numbers" if categories is None else "categories")
     if column.dtype.is_float():
-        _check_finite(file, column, first_row)
-        if categories is not None:
-            try:
-                codes_of(nw.from_native(column, series_only=True), column.name, categories)
-            except ValueError as error:  # floats that may be rounded
-                raise UsageError(str(error)) from error
-    return column
-
-
-def _read_text(
-    file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
-) -> pl.Series:
-    if categories is not None:
-        if not categories or any(isinstance(category, str) for category in categories):
-            return values.text(column)
-        if all(isinstance(category, bool) for category in categories):
-            return _read(file, column, values.boolean(column), "true or false", first_row)
-    numbers = _read(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
-    _check_finite(file, numbers, first_row)
+        infinite, must = column.is_infinite().fill_null(value=False), f"column {column.name!r} must hold finite numbers"
+        check_rows(file, column, infinite, must, "or leave it empty", first_row)
     if categories is None:
-        return numbers
-    whole = column.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
-    return whole if whole.null_count() == numbers.null_count() else numbers
+        return column
+    if given.dtype == pl.String:
+        whole = given.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
+        return whole if whole.null_count() == column.null_count() else column
+    if column.dtype.is_float():
+        try:
+            codes_of(nw.from_native(column, series_only=True), column.name, categories)
+        except ValueError as error:  # floats that may be rounded
+            raise UsageError(str(error)) from error
+    return column
 
 
 def _read(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_row: int) -> pl.Series:
@@ -108,11 +104,6 @@ def _read(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_
         must = f"column {column.name!r} must hold {what}, as it did when the model was fitted"
         check_rows(file, column, wrong, must, "or leave it empty", first_row)
     return read
-
-
-def _check_finite(file: TableFile, numbers: pl.Series, first_row: int) -> None:
-    infinite, must = numbers.is_infinite().fill_null(value=False), f"column {numbers.name!r} must hold finite numbers"
-    check_rows(file, numbers, infinite, must, "or leave it empty", first_row)
 
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> UsageError:
