@@ -82,8 +82,8 @@ def _converted(
     ):
         raise _wrong_type(file, column, "numbers" if categories is None else "categories")
     if column.dtype.is_float():
-        infinite, must = column.is_infinite().fill_null(value=False), f"column {column.name!r} must hold finite numbers"
-        check_rows(file, column, infinite, must, "or leave it empty", first_row)
+        must, infinite = f"column {column.name!r} must hold finite numbers or nothing", column.is_infinite()
+        check_rows(file, column, infinite.fill_null(value=False), must, "or leave it empty", first_row)
     if categories is None:
         return column
     if given.dtype == pl.String:
