@@ -28,8 +28,7 @@ from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
-from dln.data._source import has_names
-from dln.data._table import Table
+from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained

@@ -389,7 +389,7 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
     whole = content[: content.rfind(b"\n") + 1]
     try:
         if not content.startswith(b'{"op_code"'[: len(content)]):
-            raise ValueError("it is not an Optuna journal")  # noqa: EM101, TRY003, TRY301 (the reason alone)
+            raise ValueError("it is not an Optuna journal")  # noqa: TRY301 (the reason alone)
         for line in whole.splitlines():
             json.loads(line)
         if len(whole) < len(content):

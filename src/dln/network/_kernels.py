@@ -140,7 +140,7 @@ def _inputs(net: Arrays, i: int, is_hard: bool) -> tuple[Any, Any]:  # noqa: FBT
 def _load_rows(net: Arrays, data: Data, rows: Int64) -> None:
     """Gather the named rows; spare lanes repeat the first with weight zero."""
     if data.numbers.shape[1] != net.inputs.shape[0] or data.bits.shape[1] != net.n_bits:
-        raise ValueError("the columns are not those of the network")  # noqa: EM101, TRY003 (compiled)
+        raise ValueError("the columns are not those of the network")
     for r in range(LANES):
         row = rows[r if r < rows.size else 0]
         for k in range(net.inputs.shape[0]):
