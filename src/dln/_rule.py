@@ -75,9 +75,9 @@ class RuleRegressor(CircuitRegressor):
         machines. 0: rules learn y alone.
     n_synthetic_rows : int, default=3000
         Rows put together from those of the table, for teachers to label.
-    n_generations : int, default=16
-        Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
-        others from the best one, which is given more conditions for a while.
+    n_generations : int, default=8
+        How often, at most, the best set of rules is given more conditions for a while. The search ends earlier where
+        that gains little.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32
@@ -143,7 +143,7 @@ class RuleRegressor(CircuitRegressor):
         n_grown_rules: int = 600,
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
-        n_generations: int = 16,
+        n_generations: int = 8,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,

@@ -58,10 +58,10 @@ def test_a_member_keeps_its_budget():
 
 
 def test_progress_advances_as_often_as_announced():
-    """A search advances once for each pool, each start and each generation."""
+    """A search advances once for each pool, for the start and for each generation."""
     steps = []
     config = SearchConfig(Budget(12, 3, 6), 20, 2)
     rules, candidates = find_rules(some_task(1), config, np.random.default_rng(0), lambda: steps.append(1))
-    assert len(steps) == 2 + 3 + 2
+    assert len(steps) == 2 + 1 + 2
     assert rules.n_conditions <= 12
     assert len(set(candidates)) == len(candidates)

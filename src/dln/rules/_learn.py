@@ -23,16 +23,12 @@ from dln.rules._constants import (
     LARGER_SIZES,
     MAX_ROWS,
     MIN_ROWS,
-    N_DRAWN,
     N_FOLDS,
-    N_GROWN_ON_RESIDUAL,
-    N_PARENTS,
     N_SIZE_FOLDS,
     N_TARGET_FOLDS,
+    PATIENCE,
+    PROGRESS,
     QUICK,
-    RECOMBINED,
-    RESIDUAL_RATE,
-    SAME_LOSS,
     SIZES,
     SWEEPS,
 )
@@ -136,7 +132,7 @@ class RuleLearner:
 
         Teachers estimate a mean, so there are none for other losses than the squared error.
         """
-        config, parts = self.config, fold_weights(sample.weight, N_FOLDS, sample.counts)
+        config, parts = self.config, fold_weights(sample.weight, _by_rows(sample, N_FOLDS), sample.counts)
         nothing = Distillation(sample, parts, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
         if config.n_teachers == 0 or config.loss.name != "squared_error" or not _is_enough(sample):
             return nothing
@@ -150,7 +146,7 @@ class RuleLearner:
             config.seed,
             pool.map,
             stop=self.deadline.stage("teachers", 0.4),
-            advance=self.progress.stage("teachers", N_FOLDS * n_teachers(len(sample.y), config.n_teachers)),
+            advance=self.progress.stage("teachers", len(parts) * n_teachers(len(sample.y), config.n_teachers)),
         )
         return nothing if teachers is None else Distillation(sample, parts, synthetic, teachers)
 
@@ -168,7 +164,7 @@ class RuleLearner:
         """Return the best rules found for every size up to the budget, the smallest first."""
         config = self.config.search
         task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
-        advance = self.progress.stage("rules", 2 * len(GROWTH) + 1 + config.n_generations)
+        advance = self.progress.stage("rules", len(GROWTH) + 1 + config.n_generations)
         path, _ = self.search_sizes(task, config, generator(self.config.seed, Stream.SEARCH), advance)
         points = [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
         task.stop = self.deadline.stage("more models", 0.85)
@@ -269,59 +265,27 @@ def find_rules(
 ) -> tuple[RuleSet, list[Expression]]:
     """Return the best page of rules found, and all candidates that were grown for it.
 
-    A polished set is a local optimum, and different starts end in different ones. The first generations recombine two
-    sets: they select anew from the rules of both, some of the other candidates, and rules grown on what one of them
-    leaves of the target. The others widen the best set. A child that is new takes the place of the worst set if it is
-    better.
+    The best selection of candidates is polished, and then widened again and again: a polished set is a local optimum,
+    which more conditions for a while lead out of.
     """
     budget = searched(config.budget)
-    pools = []
+    candidates: list[Expression] = []
     for rate, longest in GROWTH:
         n_rules = config.n_grown_rules // len(GROWTH)
-        pools.append(grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate))
+        candidates += grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate)
         advance()
-    candidates = list(dict.fromkeys(expression for pool in pools for expression in pool))
-
-    sets: list[RuleSet] = []
-    for pool in (*pools, candidates):
-        if sets and task.stop():
+    candidates = list(dict.fromkeys(candidates))
+    best = polish(RuleSet(task, select(task, candidates, budget)), budget, rng, sweeps=SWEEPS)
+    advance()
+    n_idle = 0
+    for _ in range(config.n_generations):
+        if task.stop() or n_idle == PATIENCE:
             break
-        sets.append(polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS))
+        child = widened(best, budget, rng)
+        n_idle = 0 if child.loss() < (1.0 - PROGRESS) * best.loss() else n_idle + 1
+        best = min(best, child, key=lambda rules: rules.loss())
         advance()
-
-    for generation in range(config.n_generations):
-        if task.stop():
-            break
-        losses = [rules.loss() for rules in sets]
-        if generation < RECOMBINED * config.n_generations:
-            child = _recombined(task, sets, candidates, budget, rng)
-        else:
-            child = widened(sets[int(np.argmin(losses))], budget, rng)
-        worst, loss = int(np.argmax(losses)), child.loss()
-        is_new = all(abs(loss - other) > SAME_LOSS * task.variation for other in losses)
-        if is_new and loss < losses[worst]:
-            sets[worst] = child
-        advance()
-    return min(sets, key=lambda rules: rules.loss()), candidates
-
-
-def _recombined(
-    task: Task,
-    sets: Sequence[RuleSet],
-    candidates: Sequence[Expression],
-    budget: Budget,
-    rng: np.random.Generator,
-) -> RuleSet:
-    """Return a set selected anew from the rules of two others and from further candidates."""
-    parents = [sets[i] for i in rng.choice(len(sets), min(N_PARENTS, len(sets)), replace=False).tolist()]
-    drawn = rng.choice(len(candidates), min(N_DRAWN, len(candidates)), replace=False).tolist()
-    residual = parents[0].residual()
-    pool = [
-        *(expression for rules in parents for expression in rules.expressions),
-        *(candidates[i] for i in drawn),
-        *grow(task, N_GROWN_ON_RESIDUAL, budget.rule_length, rng, rate=RESIDUAL_RATE, target=residual),
-    ]
-    return polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS)
+    return best, candidates
 
 
 def select_larger(

@@ -81,9 +81,11 @@ class Task:
     ) -> None:
         self.inputs, self.target, self.stop = inputs, target, stop
         self._table_weight = weight[:n_table_rows] / weight.mean()
+        table_weight = float(self._table_weight.sum())
         # Tables of few rows have rules, too, and sums of weights are rounded.
-        enough = min(min_weight / float(weight.mean()), float(self._table_weight.sum()) / 4)
-        self.min_weight = enough * (1.0 - ROUNDING)
+        self._min_table_weight = min(min_weight / float(weight.mean()), table_weight / 4) * (1.0 - ROUNDING)
+        # A rule of this weight fires on rows enough of the table if synthetic ones fall alike.
+        self.min_weight = self._min_table_weight * len(weight) / table_weight
         self.planes, self.weight = planes_of(weight / weight.mean())
         self.total_weight = float(self.weight.sum())
         self.mean = float(self.weight @ target) / self.total_weight
@@ -103,7 +105,7 @@ class Task:
         """Return which rules ``(n_rules, n)`` fire, or do not fire, on too few of the table's rows."""
         weight = self._table_weight
         fired = fires[:, : len(weight)] @ weight
-        return np.asarray((fired < self.min_weight) | (fired > weight.sum() - self.min_weight))
+        return np.asarray((fired < self._min_table_weight) | (fired > weight.sum() - self._min_table_weight))
 
     @cached_property
     def valid(self) -> Words:

@@ -22,6 +22,7 @@ from dln.rules._constants import (
     MANY_ROWS,
     MAX_KERNEL_ROWS,
     MAX_ROWS_FOR_KERNELS,
+    N_TREES,
 )
 from dln.rules._task import Sample, Stream, generator
 from dln.solve._products import Floats
@@ -134,7 +135,7 @@ def _extra_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: Seq
 
     share = 0.6 if rows.levels.shape[1] <= MANY_INPUTS else 0.2
     with _ONE_FOREST_AT_A_TIME:
-        trees = ExtraTreesRegressor(60, min_samples_leaf=2, max_features=share, random_state=seed)
+        trees = ExtraTreesRegressor(N_TREES, min_samples_leaf=2, max_features=share, random_state=seed)
         trees.fit(rows.levels, y, weight)
         return [np.asarray(trees.predict(table.levels)) for table in tables]
 
@@ -145,8 +146,8 @@ def _boosted_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: S
 
     many = len(tables[0].ranks) > MANY_ROWS
     trees = HistGradientBoostingRegressor(
-        learning_rate=0.1 if many else 0.08,
-        max_iter=200 if many else 150,
+        learning_rate=0.12 if many else 0.1,
+        max_iter=120 if many else 100,
         max_leaf_nodes=31 if many else 12,
         min_samples_leaf=10 if many else 5,
         max_features=0.6,
