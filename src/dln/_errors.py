@@ -89,6 +89,31 @@ class TimeLimitWarning(UserWarning):
     """
 
 
+class ConstraintError(ValueError):
+    """A model that breaks a constraint of its user, or for which there is no proof that it keeps it.
+
+    Parameters
+    ----------
+    constraint : str
+        The constraint, in words.
+    reason : str
+        Where it is broken.
+
+    Examples
+    --------
+    >>> print(ConstraintError("price never rises as distance rises", "it rises by 12 where distance rises above 3"))
+    not proved: price never rises as distance rises: it rises by 12 where distance rises above 3
+
+    """
+
+    def __init__(self, constraint: str, reason: str) -> None:
+        super().__init__(constraint, reason)  # both, so that the error survives pickling
+        self.constraint, self.reason = constraint, reason
+
+    def __str__(self) -> str:
+        return clean(f"not proved: {self.constraint}: {self.reason}")
+
+
 class ExportError(ValueError):
     """A model that a target cannot hold, or a target that is not there.
 

@@ -40,6 +40,8 @@ def fit(
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
+    monotone: _options.Monotone = None,
+    interactions: _options.Interactions = None,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
@@ -64,6 +66,7 @@ def fit(
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
+    parameters |= _options.constraints(learner, monotone, interactions)
     file, data = read_training_table(table, chosen)
     check_test_size(data, test_size)
     is_quiet = quiet or as_json

@@ -14,8 +14,9 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from dln._atomic import AnyPath
-from dln._errors import CircuitError, ModelFileError
+from dln._errors import CircuitError, ConstraintError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
+from dln.circuit._constraints import Constraint, Interactions, Monotone, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Intervals, check_widths
@@ -28,9 +29,11 @@ from dln.readers.model_file._schema import (
     ColumnPart,
     FrontierPart,
     InPart,
+    InteractionsPart,
     IntervalsPart,
     MissingPart,
     ModelPart,
+    MonotonePart,
     SavedModel,
     Scalar,
     SmallerPart,
@@ -147,11 +150,12 @@ def _model(part: ModelPart) -> SavedModel:
     training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
     training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
     circuit = _circuit(part, columns, part.decimals)
+    frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
     return SavedModel(
         circuit,
         part.named,
         # Lists are mutable, and what was given was most often a tuple.
-        {name: tuple(value) if isinstance(value, list) else value for name, value in part.parameters.items()},
+        {name: _frozen(value) for name, value in part.parameters.items()},
         part.n_iter,
         {name: _numbers(name, values) for name, values in part.history.items()},
         training,
@@ -160,9 +164,37 @@ def _model(part: ModelPart) -> SavedModel:
         tuple(part.dates),
         _intervals(part.intervals),
         part.kind,
-        None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
+        frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
+        _constraints(part, circuit, frontier),
     )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _constraints(part: ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
+    """Return the constraints, proved anew of every circuit."""
+    circuits = [circuit, *(point.circuit for point in frontier or () if point.circuit is not None)]
+    constraints = []
+    for k, one in enumerate(part.constraints):
+        named = [one.column] if isinstance(one, MonotonePart) else [j for group in one.groups for j in group]
+        if max(named, default=0) >= len(circuit.columns):
+            _fail(f"columns must be below {len(circuit.columns)}, got {max(named)}", f"constraints[{k}]")
+        constraints.append(_constraint(one))
+        try:
+            for own in circuits:
+                check_constraints(own, constraints[-1:])
+        except ConstraintError as error:
+            _fail(str(error), f"constraints[{k}]")
+    return tuple(constraints)
+
+
+def _constraint(part: MonotonePart | InteractionsPart) -> Constraint:
+    if isinstance(part, MonotonePart):
+        return Monotone(part.column, part.direction)
+    return Interactions(tuple(map(tuple, part.groups)), part.most)
 
 
 def _frontier(part: FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from dln.circuit._circuit import MAX_DECIMALS, Circuit
+from dln.circuit._constraints import Constraint
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
 
@@ -32,6 +33,7 @@ NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity":
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None
+Parameter: TypeAlias = Scalar | list[Scalar | list[Scalar]] | dict[str, int]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -141,6 +143,20 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
+class MonotonePart(_Part, frozen=True, tag_field="kind", tag="monotone"):
+    """The prediction never falls (1), or never rises (-1), as a number column rises."""
+
+    column: Index
+    direction: TypingLiteral[-1, 1]
+
+
+class InteractionsPart(_Part, frozen=True, tag_field="kind", tag="interactions"):
+    """The columns that a rule reads lie in at most `most` of these groups."""
+
+    groups: list[list[Index]]
+    most: TypingLiteral[1, 2] = 1
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -152,7 +168,7 @@ class ModelPart(_Part, frozen=True):
     columns: Annotated[list[ColumnPart], Meta(min_length=1)]
     named: bool
     """The columns' names are the user's; otherwise columns are identified by position."""
-    parameters: dict[str, Scalar | list[Scalar]]
+    parameters: dict[str, Parameter]
     n_iter: Index
     history: dict[str, list[Scalar]]
     training: TrainingPart
@@ -170,6 +186,8 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
+    constraints: list[MonotonePart | InteractionsPart] = []
+    """What the user forbade the model: proved of it, and of its smaller models, whenever the file is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +207,7 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
+    constraints: Sequence[Constraint] = ()
 
 
 def json_schema() -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, IsMissing, Literal
+from dln.circuit._constraints import Constraint, Monotone
 from dln.readers.model_file._schema import (
     FORMAT,
     MAGIC,
@@ -23,9 +24,11 @@ from dln.readers.model_file._schema import (
     FrontierPart,
     GatePart,
     InPart,
+    InteractionsPart,
     IntervalsPart,
     MissingPart,
     ModelPart,
+    MonotonePart,
     NetworkPart,
     PointPart,
     RulePart,
@@ -104,6 +107,7 @@ def _part(model: SavedModel) -> ModelPart:
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
+        constraints=[_constraint_part(constraint) for constraint in model.constraints],
     )
 
 
@@ -151,6 +155,12 @@ def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:
             return MissingPart(column)
 
 
+def _constraint_part(constraint: Constraint) -> MonotonePart | InteractionsPart:
+    if isinstance(constraint, Monotone):
+        return MonotonePart(constraint.column, 1 if constraint.direction > 0 else -1)
+    return InteractionsPart([list(group) for group in constraint.groups], 1 if constraint.most == 1 else 2)
+
+
 def _number(value: Any) -> Any:
     """Return a number of the history; JSON has none for NaN and infinity, so these are written by name."""
     if isinstance(value, np.generic):
@@ -166,6 +176,10 @@ def _plain(value: Any, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, name) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(item, name) for item in value), key=str)
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item, name) for item in value]
     message = f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}"
