@@ -43,7 +43,7 @@ class Factor(NamedTuple):
             return self
         axis = self.columns.index(column)
         rest = self.columns[:axis] + self.columns[axis + 1 :]
-        return Factor(rest, self.table.take(block, axis=axis))
+        return Factor(rest, np.asarray(self.table.take(block, axis=axis)))
 
 
 class TooLargeError(Exception):
@@ -93,7 +93,7 @@ def _cuts(graph: Graph, edge: int, column: int) -> set[Above]:
 
 
 def _trends(graph: Graph, column: int) -> list[Trend]:
-    """Return for each node whether it never falls (1) or never rises (-1) as a column rises, 0 if neither, else None."""
+    """Return for each node 1 if it never falls as a column rises, -1 if it never rises, 0 if both, None if unclear."""
     trends: list[Trend] = []
     for node, kind in enumerate(graph.kind):
         if not graph.is_gate(node):
@@ -120,7 +120,7 @@ def _change(graph: Graph, edge: int, step: int, cut: Above, axes: Sequence[Axis]
     first = (blocks_where(own[k], cut) & -blocks_where(own[k], cut)).bit_length() - 1
     table = truth_table(graph, edge, own).astype(np.int64)
     columns = tuple(axis.column for axis in own if axis.column != cut.column)
-    return Factor(columns, step * (table.take(first, axis=k) - table.take(first - 1, axis=k)))
+    return Factor(columns, np.asarray(step * (table.take(first, axis=k) - table.take(first - 1, axis=k))))
 
 
 class _Search:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, NoReturn
 
 from dln.circuit._circuit import Column
@@ -32,7 +32,8 @@ def read_constraints(
 def _columns_of(name: str, columns: Sequence[Column]) -> tuple[int, ...]:
     """Return the model's columns that a column of the table became: itself, or the parts of its dates."""
     own = tuple(j for j, column in enumerate(columns) if column.name == name)
-    return own or tuple(j for j, column in enumerate(columns) if (split_part_name(column.name) or [None])[0] == name)
+    splits = [split_part_name(column.name) for column in columns]
+    return own or tuple(j for j, split in enumerate(splits) if split is not None and split[0] == name)
 
 
 def _monotone(
@@ -46,7 +47,7 @@ def _monotone(
         _fail(f"monotonic_cst must have one value for each of the {len(names)} columns of X, got {len(given)}")
     found: list[Constraint] = []
     for name, own, value in items:
-        if not isinstance(value, Real) or isinstance(value, bool) or value not in (-1, 0, 1):
+        if isinstance(value, bool) or value not in (-1, 0, 1):
             _fail(f"monotonic_cst must be -1, 0 or 1 for each column, got {value!r} for {name!r}")
         if value == 0:
             continue
@@ -82,14 +83,14 @@ def _named(
     item: Any, parameter: str, names: Sequence[str], inputs: Sequence[tuple[int, ...]], columns: Sequence[Column]
 ) -> tuple[int, ...]:
     """Return the model's columns that a name, or an index in a group, stands for."""
-    if isinstance(item, Integral) and not isinstance(item, bool) and parameter == "interaction_cst":
-        if 0 <= item < len(inputs):
-            return inputs[int(item)]
-    elif item in names:
-        return inputs[names.index(item)]
-    elif own := tuple(j for j, column in enumerate(columns) if column.name == item):  # a part of a date
-        return own
-    _fail(f"{parameter} must name columns of X, got {item!r}; X has {list(names)!r}")
+    if isinstance(item, str):
+        found = [inputs[names.index(item)]] if item in names else []
+        found += [(j,) for j, column in enumerate(columns) if column.name == item]  # also a part of a date
+        if found:
+            return found[0]
+    elif parameter == "interaction_cst" and isinstance(item, Integral) and int(item) in range(len(names)):
+        return inputs[int(item)]
+    raise ValueError(f"{parameter} must name columns of X, got {item!r}; X has {list(names)!r}")  # noqa: EM102, TRY003
 
 
 def _fail(message: str) -> NoReturn:

@@ -57,8 +57,9 @@ class Limits(NamedTuple):
 
     def sign(self, rule: Expression) -> int:
         """Return the sign that a rule's weight must have, 0 for any."""
-        _, tests = parts(rule)
-        return next((sign for k, _, negated in tests if (sign := int(self.directions[k]) * (1 - 2 * negated))), 0)
+        if isinstance(rule, Test):
+            return -int(self.directions[rule.input]) if rule.negated else int(self.directions[rule.input])
+        return self.sign(rule.a) or self.sign(rule.b)
 
     def signs(self, rule: Expression | None) -> Ints8:
         """Return the signs of a rule's weight with one test more: see `write_signs`."""
