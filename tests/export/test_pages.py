@@ -1,4 +1,4 @@
-"""The pages on exports and constraints show what their commands print: every block is run, and what stands below it is compared.
+"""Pages on exports and constraints show what their commands print: every block is run, what stands below it compared.
 
 ``python tests/export/test_pages.py`` writes what the blocks print into the pages.
 """

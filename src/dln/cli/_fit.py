@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from dataclasses import asdict
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -119,8 +120,17 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     start, limit = time.perf_counter(), parameters["max_seconds"]
     model: CircuitRegressor = (DLNRegressor if learner == "network" else RuleRegressor)(**parameters)
 
+    words = {
+        "monotonic_cst": "--monotone",
+        "interaction_cst": "--interactions",
+        "columns of X": "columns",
+        "; X has": "; there are",
+    }
+    if limit is not None:
+        words[f"max_seconds={limit:g}"] = f"the time limit of {limit:g} s"
+
     def rephrased(text: str) -> str:
-        return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
+        return reduce(lambda done, word: done.replace(*word), words.items(), text)
 
     interrupted = False
     with warnings_as_sentences(rephrased):

@@ -82,12 +82,10 @@ def _interactions(
 def _named(
     item: Any, parameter: str, names: Sequence[str], inputs: Sequence[tuple[int, ...]], columns: Sequence[Column]
 ) -> tuple[int, ...]:
-    """Return the model's columns that a name, or an index in a group, stands for."""
+    """Return the model's columns that a name, also of a part of a date, or an index in a group stands for."""
     if isinstance(item, str):
-        found = [inputs[names.index(item)]] if item in names else []
-        found += [(j,) for j, column in enumerate(columns) if column.name == item]  # also a part of a date
-        if found:
-            return found[0]
+        if own := _columns_of(item, columns):
+            return own
     elif parameter == "interaction_cst" and isinstance(item, Integral) and int(item) in range(len(names)):
         return inputs[int(item)]
     raise ValueError(f"{parameter} must name columns of X, got {item!r}; X has {list(names)!r}")  # noqa: EM102, TRY003
