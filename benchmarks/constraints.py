@@ -3,10 +3,10 @@
     python benchmarks/constraints.py --datasets insurance mpg --splits 100 101
 
 In every table the two strongest columns of numbers that show a direction in an unconstrained model are constrained to
-it: as the column goes through its twentieths, the mean prediction ends up at least --direction of all its steps from where
-it began. With --direction 0 the two strongest columns are constrained, also those of which it goes up and down, like the
-hour of the day. LightGBM has its default parameters; its methods "basic" and "advanced" get the same constraints. Printed
-are the means over the splits.
+it: as the column goes through its twentieths, the mean prediction moves by at least --direction of all its steps. With
+--direction 0 the two strongest columns are constrained, also those of which it goes up and down, like the hour of the
+day. LightGBM has its default parameters; its methods "basic" and "advanced" get the same constraints. Printed are the
+means over the splits.
 """
 
 from __future__ import annotations
