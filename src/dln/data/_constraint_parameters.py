@@ -88,7 +88,7 @@ def _named(
             return own
     elif parameter == "interaction_cst" and isinstance(item, Integral) and int(item) in range(len(names)):
         return inputs[int(item)]
-    raise ValueError(f"{parameter} must name columns of X, got {item!r}; X has {list(names)!r}")  # noqa: EM102, TRY003
+    raise ValueError(f"{parameter} must name columns of X, got {item!r}; X has {list(names)!r}")
 
 
 def _fail(message: str) -> NoReturn:
