@@ -90,28 +90,12 @@ class TimeLimitWarning(UserWarning):
 
 
 class ConstraintError(ValueError):
-    """A model that breaks a constraint of its user, or for which there is no proof that it keeps it.
+    """A model breaks a constraint of its user, or there is no proof that it keeps it.
 
-    Parameters
-    ----------
-    constraint : str
-        The constraint, in words.
-    reason : str
-        Where it is broken.
-
-    Examples
-    --------
-    >>> print(ConstraintError("price never rises as distance rises", "it rises by 12 where distance rises above 3"))
-    not proved: price never rises as distance rises: it rises by 12 where distance rises above 3
-
+    >>> raise ConstraintError("not proved: price never rises as distance rises: it rises by 12 where distance rises …")
+    Traceback (most recent call last):
+    dln._errors.ConstraintError: not proved: price never rises as distance rises: it rises by 12 where distance rises …
     """
-
-    def __init__(self, constraint: str, reason: str) -> None:
-        super().__init__(constraint, reason)  # both, so that the error survives pickling
-        self.constraint, self.reason = constraint, reason
-
-    def __str__(self) -> str:
-        return clean(f"not proved: {self.constraint}: {self.reason}")
 
 
 class ExportError(ValueError):

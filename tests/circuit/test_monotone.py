@@ -32,9 +32,7 @@ def test_rules_that_are_monotone_only_together():
     whole = Circuit(columns, literals, gates, (Rule(5, 3.0), Rule(6, 3.0)), 0.0, 0)
     assert violation(whole, 0, 1) is None
     missing_town = replace(whole, rules=(Rule(5, 3.0), Rule(7, 3.0)))
-    assert violation(missing_town, 0, 1) == (
-        "it falls by 3 where age rises above 60, for example with bmi just above 30 and town of another category"
-    )
+    assert violation(missing_town, 0, 1) == "it falls by 3 where age rises above 60"
     assert violation(replace(whole, rules=(Rule(5, 3.0), Rule(8, 3.0))), 0, 1) is None
 
 

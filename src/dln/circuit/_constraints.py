@@ -1,10 +1,10 @@
-"""What a user forbids a model: to fall, or to rise, as a column rises, and columns to meet in one rule."""
+"""Limits that a user sets a model: not to fall, or to rise, as a column rises, and columns that may meet in a rule."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from dln._errors import ConstraintError
 from dln.circuit._circuit import Circuit, Column
@@ -15,10 +15,10 @@ from dln.circuit._words import name_text
 
 @dataclass(frozen=True, slots=True)
 class Monotone:
-    """The prediction never falls as a number column rises (direction 1), or never rises (-1); missing values apart."""
+    """The prediction never falls as a number column rises (1), or never rises (-1); missing values apart."""
 
     column: int
-    direction: int
+    direction: Literal[-1, 1]
 
     def sentence(self, columns: Sequence[Column], target: str) -> str:
         """Return the constraint in words.
@@ -39,7 +39,7 @@ class Interactions:
     """The columns that a rule reads lie in at most `most` of these groups, which together name every column."""
 
     groups: tuple[tuple[int, ...], ...]
-    most: int = 1
+    most: Literal[1, 2] = 1
 
     def sentence(self, columns: Sequence[Column], _target: str) -> str:
         """Return the constraint in words.
@@ -48,27 +48,22 @@ class Interactions:
         'every rule reads columns of one group only: {age}, {bmi, region}'
         """
         if self.most > 1 or all(len(group) == 1 for group in self.groups):
-            return f"no rule reads more than {('one column', 'two columns')[self.most - 1]}"
-        groups = ", ".join("{" + ", ".join(name_text(columns[j].name) for j in group) + "}" for group in self.groups)
-        return f"every rule reads columns of one group only: {groups}"
-
-    def allows(self, columns: Collection[int]) -> bool:
-        """Return whether these columns may meet in one rule.
-
-        >>> Interactions(((0, 1), (1, 2))).allows({0, 2}), Interactions(((0,), (1,), (2,)), most=2).allows({0, 2})
-        (False, True)
-        """
-        if self.most == 1:
-            return any(set(group).issuperset(columns) for group in self.groups)
-        return sum(not set(group).isdisjoint(columns) for group in self.groups) <= self.most
+            return f"no rule reads more than {'two columns' if self.most > 1 else 'one column'}"
+        groups = (", ".join(name_text(columns[j].name) for j in group) for group in self.groups)
+        return f"every rule reads columns of one group only: {', '.join(f'{{{group}}}' for group in groups)}"
 
     def broken_by(self, circuit: Circuit) -> str | None:
         """Return how a circuit breaks the constraint; None: it is proved."""
         for rule in circuit.rules:
             columns = node_columns(circuit, rule.node)
-            if not self.allows(columns):
+            if not self._allows(columns):
                 return f"a rule reads {', '.join(name_text(circuit.columns[j].name) for j in columns)}"
         return None
+
+    def _allows(self, columns: Collection[int]) -> bool:
+        if self.most == 1:
+            return any(set(group).issuperset(columns) for group in self.groups)
+        return sum(not set(group).isdisjoint(columns) for group in self.groups) <= self.most
 
 
 Constraint: TypeAlias = Monotone | Interactions
@@ -83,4 +78,4 @@ def check_constraints(circuit: Circuit, constraints: Sequence[Constraint], targe
     """Raise `ConstraintError` unless it is proved that a circuit keeps all constraints, on every input."""
     for constraint in constraints:
         if (reason := constraint.broken_by(circuit)) is not None:
-            raise ConstraintError(constraint.sentence(circuit.columns, target), reason)
+            raise ConstraintError(f"not proved: {constraint.sentence(circuit.columns, target)}: {reason}")

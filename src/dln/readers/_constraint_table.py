@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar
 
 from dln.circuit._circuit import Column
 from dln.circuit._constraints import Constraint, Monotone
-from dln.readers._rules import Records, columns_of
+from dln.readers._rules import Records
 
 
 @dataclass(frozen=True, slots=True)
 class ConstraintRow:
-    """A constraint: its sentence, its columns or groups of columns, and the direction if it is monotone.
+    """A constraint: its sentence, its groups of columns, and its direction, 0 if it is about columns that meet.
 
     `proved` is True: `fit` raises `ConstraintError` where there is no proof.
     """
 
     constraint: str
-    kind: Literal["monotone", "interactions"]
     columns: tuple[tuple[str, ...], ...]
-    direction: int | None
+    direction: int
     proved: bool = True
 
 
@@ -33,28 +32,23 @@ class ConstraintTable(Records[ConstraintRow]):
     charges never fall as age rises: proved
     """
 
+    _names: ClassVar = ("constraint", "columns", "direction", "proved")
     rows: tuple[ConstraintRow, ...]
 
     @property
     def sentences(self) -> list[str]:
         """One sentence for each constraint, with its outcome."""
-        return [f"{row.constraint}: {'proved' if row.proved else 'not proved'}" for row in self.rows]
+        return [f"{row.constraint}: proved" for row in self.rows]
 
     def __repr__(self) -> str:
         return "\n".join(self.sentences) or "no constraints"
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows, ("constraint", "kind", "columns", "direction", "proved"))
 
 
 def constraint_table(constraints: Sequence[Constraint], columns: Sequence[Column], target: str) -> ConstraintTable:
     """Return the table of a model's constraints."""
     rows = []
     for one in constraints:
-        groups = ((one.column,),) if isinstance(one, Monotone) else one.groups
+        groups, direction = (((one.column,),), one.direction) if isinstance(one, Monotone) else (one.groups, 0)
         names = tuple(tuple(columns[j].name for j in group) for group in groups)
-        is_monotone = isinstance(one, Monotone)
-        kind: Literal["monotone", "interactions"] = "monotone" if is_monotone else "interactions"
-        direction = one.direction if isinstance(one, Monotone) else None
-        rows.append(ConstraintRow(one.sentence(columns, target), kind, names, direction))
+        rows.append(ConstraintRow(one.sentence(columns, target), names, direction))
     return ConstraintTable(tuple(rows))

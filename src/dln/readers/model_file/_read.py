@@ -16,7 +16,7 @@ import msgspec
 from dln._atomic import AnyPath
 from dln._errors import CircuitError, ConstraintError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
-from dln.circuit._constraints import Constraint, Interactions, Monotone, check_constraints
+from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Intervals
@@ -157,25 +157,19 @@ def _frozen(value: Any) -> Any:
 
 def _constraints(part: schema.ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
     """Return the constraints, proved anew of every circuit."""
-    circuits = [circuit, *(point.circuit for point in frontier or () if point.circuit is not None)]
-    constraints = []
-    for k, one in enumerate(part.constraints):
-        named = [one.column] if isinstance(one, schema.MonotonePart) else [j for group in one.groups for j in group]
-        if max(named, default=0) >= len(circuit.columns):
-            _fail(f"columns must be below {len(circuit.columns)}, got {max(named)}", f"constraints[{k}]")
-        constraints.append(_constraint(one))
-        try:
-            for own in circuits:
-                check_constraints(own, constraints[-1:])
-        except ConstraintError as error:
-            _fail(str(error), f"constraints[{k}]")
-    return tuple(constraints)
-
-
-def _constraint(part: schema.MonotonePart | schema.InteractionsPart) -> Constraint:
-    if isinstance(part, schema.MonotonePart):
-        return Monotone(part.column, part.direction)
-    return Interactions(tuple(map(tuple, part.groups)), part.most)
+    constraints = (*part.monotone, *([] if part.interactions is None else [part.interactions]))
+    groups = [
+        *([one.column] for one in part.monotone),
+        *(() if part.interactions is None else part.interactions.groups),
+    ]
+    if any(not 0 <= j < len(circuit.columns) for group in groups for j in group):
+        _fail(f"columns of constraints must be from 0 to {len(circuit.columns) - 1}", "monotone, interactions")
+    try:
+        for own in [circuit, *(point.circuit for point in frontier or () if point.circuit is not None)]:
+            check_constraints(own, constraints)
+    except ConstraintError as error:
+        _fail(str(error), "monotone, interactions")
+    return constraints
 
 
 def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from dln.circuit._circuit import MAX_DECIMALS, Circuit
-from dln.circuit._constraints import Constraint
+from dln.circuit._constraints import Constraint, Interactions, Monotone
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
 
@@ -143,20 +143,6 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
-class MonotonePart(_Part, frozen=True, tag_field="kind", tag="monotone"):
-    """The prediction never falls (1), or never rises (-1), as a number column rises."""
-
-    column: Index
-    direction: TypingLiteral[-1, 1]
-
-
-class InteractionsPart(_Part, frozen=True, tag_field="kind", tag="interactions"):
-    """The columns that a rule reads lie in at most `most` of these groups."""
-
-    groups: list[list[Index]]
-    most: TypingLiteral[1, 2] = 1
-
-
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -186,8 +172,10 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
-    constraints: list[MonotonePart | InteractionsPart] = []
-    """What the user forbade the model: proved of it, and of its smaller models, whenever the file is read."""
+    monotone: list[Monotone] = []
+    """Columns as which rises the prediction never falls, or never rises: proved whenever the file is read."""
+    interactions: Interactions | None = None
+    """Groups of columns that may meet in a rule: proved as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
-from dln.circuit._constraints import Constraint, Monotone
+from dln.circuit._constraints import Interactions, Monotone
 from dln.readers.model_file import _schema as schema
 
 
@@ -86,7 +86,8 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
-        constraints=[_constraint_part(constraint) for constraint in model.constraints],
+        monotone=[one for one in model.constraints if isinstance(one, Monotone)],
+        interactions=next((one for one in model.constraints if isinstance(one, Interactions)), None),
     )
 
 
@@ -130,12 +131,6 @@ def _literal_part(literal: Literal) -> schema.AbovePart | schema.InPart | schema
     if isinstance(literal, IsIn):
         return schema.InPart(literal.column, list(literal.codes))
     return schema.MissingPart(literal.column)
-
-
-def _constraint_part(constraint: Constraint) -> schema.MonotonePart | schema.InteractionsPart:
-    if isinstance(constraint, Monotone):
-        return schema.MonotonePart(constraint.column, 1 if constraint.direction > 0 else -1)
-    return schema.InteractionsPart([list(group) for group in constraint.groups], 1 if constraint.most == 1 else 2)
 
 
 def _number(value: Any) -> Any:
