@@ -157,11 +157,9 @@ def _frozen(value: Any) -> Any:
 
 def _constraints(part: schema.ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
     """Return the constraints, proved anew of every circuit."""
-    constraints = (*part.monotone, *([] if part.interactions is None else [part.interactions]))
-    groups = [
-        *([one.column] for one in part.monotone),
-        *(() if part.interactions is None else part.interactions.groups),
-    ]
+    interactions = [] if part.interactions is None else [part.interactions]
+    constraints: tuple[Constraint, ...] = (*part.monotone, *interactions)
+    groups = [*([one.column] for one in part.monotone), *(group for one in interactions for group in one.groups)]
     if any(not 0 <= j < len(circuit.columns) for group in groups for j in group):
         _fail(f"columns of constraints must be from 0 to {len(circuit.columns) - 1}", "monotone, interactions")
     try:
