@@ -123,7 +123,7 @@ class Candidates:
         if self.signs is not None:  # exchanges are left to the local search, which looks at the signs of all weights
             gram = self.gram[np.ix_(chosen, chosen)] + self.penalty * np.eye(len(chosen))
             weights = solve_with_signs(gram, self.right[chosen], self.signs[chosen])
-            return self.index[np.array(chosen, np.intp)[weights != 0.0]].tolist()
+            return [int(self.index[i]) for i, weight in zip(chosen, weights.tolist(), strict=True) if weight]
         return list(map(int, self.index[self._exchanged(chosen, budget) if chosen else chosen]))
 
     def select_sizes(self, budgets: Sequence[Budget]) -> list[list[int]]:
