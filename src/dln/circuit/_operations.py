@@ -89,8 +89,7 @@ def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | Model
         count = _KNOWN.get((kind.__module__.partition(".")[0], kind.__name__))
         if count is not None:
             return ModelCost(type(model).__name__, tuple(count(model)))
-    message = f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}"
-    raise TypeError(message)
+    raise TypeError(f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}")
 
 
 def _linear(model: Any) -> Iterable[Part]:
@@ -160,8 +159,7 @@ def _support_vectors(model: Any) -> Iterable[Part]:
         if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
             yield Part("tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division)
     else:
-        message = f"operations() cannot count an SVR with the kernel {model.kernel!r}"
-        raise TypeError(message)
+        raise TypeError(f"operations() cannot count an SVR with the kernel {model.kernel!r}")
     yield Part("multiply-add", n, MULTIPLY_ADD)
 
 
@@ -172,8 +170,7 @@ def _perceptron(model: Any) -> Iterable[Part]:
 def _torch(model: Any) -> Iterable[Part]:
     layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear"]
     if not layers:
-        message = "operations() counts a torch module by its Linear layers, but this one has none"
-        raise TypeError(message)
+        raise TypeError("operations() counts a torch module by its Linear layers, but this one has none")
     yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), MULTIPLY_ADD)
 
 

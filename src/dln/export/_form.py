@@ -258,11 +258,10 @@ def category_kind(column: Column, what: str) -> Kind:
     """Return the kind of a column's categories; raise `ExportError` if `what` cannot hold several kinds."""
     kinds = {kind_of(category) for category in column.categories or ()}
     if len(kinds) > 1:
-        message = (
+        raise ExportError(
             f"{what} needs columns of one kind, but the categories of column {column.name!r} are "
             f"{' and '.join(sorted(kinds))}: make them all text and fit again"
         )
-        raise ExportError(message)
     return next(iter(kinds), "text")
 
 
@@ -274,11 +273,10 @@ def check_columns(form: Form, what: str) -> None:
             continue
         for category in column.categories:
             if int(float(category)) != category and float(category) != category:
-                message = (
+                raise ExportError(
                     f"{what} holds numbers as double, and the category {category} of column "
                     f"{column.name!r} is not one: make the column text and fit again"
                 )
-                raise ExportError(message)
 
 
 def check_names(form: Form, what: str) -> None:
@@ -287,6 +285,5 @@ def check_names(form: Form, what: str) -> None:
     for _, column in form.columns:
         if column.name in seen:
             columns = f"two columns that rules read are both named {column.name!r}"
-            message = f"{what} reads columns by name, but {columns}: rename one of them and fit again"
-            raise ExportError(message)
+            raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")
         seen.add(column.name)

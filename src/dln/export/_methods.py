@@ -47,8 +47,7 @@ class Target:
 
 
 def _no_engine(program: str) -> Engine:
-    message = f"dln runs no {program}"
-    raise EngineMissing(message)
+    raise EngineMissing(f"dln runs no {program}")
 
 
 TARGETS: Final = {
@@ -78,15 +77,13 @@ def find_target(path: Path, name: str | None = None) -> Target:
     if name is not None:
         target = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
         if target is None:
-            message = f"format must be one of {', '.join(TARGETS)}, got {name!r}"
-            raise ExportError(message)
+            raise ExportError(f"format must be one of {', '.join(TARGETS)}, got {name!r}")
         return target
     for target in TARGETS.values():
         if path.suffix.lower() in target.endings:
             return target
     endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
-    message = f"the ending of {path.name!r} names no format: use one of {endings}, or set format="
-    raise ExportError(message)
+    raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or set format=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +160,15 @@ class ExportableModel:
         target = find_target(Path(path), format)
         if dialect is not None:
             if target.name != "sql":
-                message = f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
-                raise ExportError(message)
+                raise ExportError(
+                    f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
+                )
             options["dialect"] = dialect
         form = self._form()
         try:
             inspect.signature(getattr(type(self), f"to_{target.name}")).bind(self, **options)
         except TypeError as error:
-            message = f"to_{target.name} takes other options: {error}"
-            raise ExportError(message) from None
+            raise ExportError(f"to_{target.name} takes other options: {error}") from None
         data = target.write(form, **options)
         verification, note = None, "not verified"
         if verify:
@@ -221,8 +218,7 @@ class ExportableModel:
             engine = target.engine(**options)
             return verify_file(Path(path), self._form(), engine, None if X is None else self._values(X))
         except EngineMissing as missing:
-            message = f"{Path(path).name} cannot be verified here: {missing}"
-            raise ExportError(message) from None
+            raise ExportError(f"{Path(path).name} cannot be verified here: {missing}") from None
 
     def to_c(self, *, integers: bool = False, name: str | None = None) -> str:
         """Return one C99 file that is header and source in one and needs nothing but ``stdint.h``.

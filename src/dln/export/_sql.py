@@ -79,8 +79,7 @@ def find_dialect(name: str) -> Dialect:
     aliases = {"postgresql": "postgres", "sqlserver": "tsql", "t-sql": "tsql", "mariadb": "mysql"}
     dialect = DIALECTS.get(aliases.get(name.lower(), name.lower()))
     if dialect is None:
-        message = f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}"
-        raise ExportError(message)
+        raise ExportError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}")
     return dialect
 
 
@@ -91,8 +90,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
     """
     check_columns(form, "SQL")
     if any(column.name == "" for _, column in form.columns):
-        message = "SQL has no columns without a name, but rules read one: name it and fit again"
-        raise ExportError(message)
+        raise ExportError("SQL has no columns without a name, but rules read one: name it and fit again")
     how = find_dialect(dialect)
     writer = _Writer(form, how, import_extra("sqlglot", "to_sql", "export"), contributions=contributions)
     statement = writer.statement(_table(table, how, writer.sqlglot))
@@ -100,11 +98,10 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
     lines = [f"/* {comment_text(form.title())}. */", f"/* {facts} */", statement.sql(how.sqlglot, pretty=True)]
     text = "\n".join(lines) + "\n"
     if how.limit is not None and len(text) > how.limit:
-        message = (
+        raise ExportError(
             f"{how.name} takes statements of at most {how.limit} characters, but this model's has {len(text)}: "
             "export a smaller model, for example model.prune(max_conditions=...)"
         )
-        raise ExportError(message)
     return text
 
 
@@ -117,8 +114,7 @@ def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
     except (sqlglot.errors.SqlglotError, KeyError, AttributeError):
         alone = False
     if not alone:
-        message = f"table must be what may follow FROM, such as houses or sales.houses, got {table!r}"
-        raise ExportError(message)
+        raise ExportError(f"table must be what may follow FROM, such as houses or sales.houses, got {table!r}")
     return source
 
 
@@ -334,12 +330,11 @@ class _Writer:
             sizes.append(_size(part, sizes))
         total = sum(_size(rule.expression, sizes) for rule in self.form.rules)
         if total > _MOST_CONDITIONS:
-            message = (
+            raise ExportError(
                 f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
                 f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
                 "model.prune(max_conditions=...), or export for duckdb or bigquery"
             )
-            raise ExportError(message)
 
 
 def _size(expression: Expression, sizes: Sequence[int]) -> int:

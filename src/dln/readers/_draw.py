@@ -51,8 +51,7 @@ class Picture:
         path = Path(path)
         kind = path.suffix.lower().removeprefix(".")
         if kind not in {"svg", "png", "pdf"}:
-            message = f"a picture is saved as .svg, .png or .pdf, got {path.name!r}"
-            raise ValueError(message)
+            raise ValueError(f"a picture is saved as .svg, .png or .pdf, got {path.name!r}")
         path.write_bytes(_render(self.dot, kind))
         return path
 
@@ -65,8 +64,7 @@ def draw(
 ) -> Picture:
     """Return a picture of the circuit's first `max_rules` rules in an order, by default that of their weights."""
     if max_rules is not None and max_rules < 1:
-        message = f"max_rules must be at least 1 or None, got {max_rules}"
-        raise ValueError(message)
+        raise ValueError(f"max_rules must be at least 1 or None, got {max_rules}")
     if order is None:
         order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     shown = list(order[:max_rules])

@@ -203,11 +203,10 @@ def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | Category
     (edge,) = graph.add(circuit, [node])
     axes = axes_of(graph.literals[i] for i in graph.cone([edge >> 1]) if not graph.is_gate(i))
     if combinations(axes) * 2 ** len(axes) > MAX_WORK:
-        message = (
+        raise ValueError(
             f"Shapley values are exact, rule by rule, and a rule that reads {len(axes)} columns is too wide for them: "
             f"prune the model or fit it with fewer layers"
         )
-        raise ValueError(message)
     return axes, truth_table(graph, edge, axes).astype(np.float64)
 
 

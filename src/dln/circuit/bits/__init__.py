@@ -52,11 +52,11 @@ def predict_array(prepared: PreparedCircuit, array: npt.NDArray[Any], n_threads:
     """
     if array.ndim != 2 or array.shape[1] != len(prepared.circuit.columns):  # noqa: PLR2004
         expected = len(prepared.circuit.columns)
-        message = f"the circuit reads {expected} columns, but an array of shape {array.shape} was given"
-        raise CircuitError(message)
+        raise CircuitError(f"the circuit reads {expected} columns, but an array of shape {array.shape} was given")
     if prepared.reads_categories or array.dtype.char not in "fd" or not array.dtype.isnative:
-        message = f"an array must be float32 or float64, and all columns that are read numbers; got {array.dtype}"
-        raise CircuitError(message)
+        raise CircuitError(
+            f"an array must be float32 or float64, and all columns that are read numbers; got {array.dtype}"
+        )
     # The kernel is compiled for memory that is contiguous, aligned and writeable; other arrays are copied by blocks.
     n_rows, n_columns = array.shape
     if array.flags.carray:
@@ -118,5 +118,4 @@ def _checked(prepared: PreparedCircuit, j: int, values: Values) -> Values:
         return values
     else:
         required = "float32 or float64"
-    message = f"column {j}: values must be {required}, got {values.dtype}"
-    raise CircuitError(message)
+    raise CircuitError(f"column {j}: values must be {required}, got {values.dtype}")
