@@ -18,6 +18,7 @@ from dln.circuit._circuit import Category, Circuit, Column, Literal
 from dln.circuit._gates import AND, GATES, XOR
 from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.circuit._words import name_text, node_text, weight_text
+from dln.circuit.simplify._domain import literal_order
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
 #: 8192 characters.
@@ -110,8 +111,7 @@ class Form:
 
     def literals(self) -> list[Literal]:
         """Return the literals that the expressions test, each once, by column."""
-        literals = {check.literal for expression in self.expressions for check in checks(expression)}
-        return sorted(literals, key=lambda literal: (literal.column, str(type(literal)), _order(literal)))
+        return sorted({one.literal for each in self.expressions for one in checks(each)}, key=literal_order)
 
     def title(self) -> str:
         """Return the formula's first line in words: the target and where it starts."""
@@ -236,11 +236,6 @@ def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
         if uses[node] == 1 and graph.is_gate(node):
             stack += [edge >> 1 for edge in graph.inputs(node)]
     return uses
-
-
-def _order(literal: Literal) -> tuple[float, ...]:
-    cutoff = getattr(literal, "cutoff", None)
-    return (cutoff,) if cutoff is not None else tuple(getattr(literal, "codes", ()))
 
 
 # --- checks of columns before a model is written ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dln.circuit._cost import circuit_cost
 from dln.circuit._gates import GATES
 from dln.circuit._graph import FALSE_EDGE, Graph
 from dln.circuit._words import node_sizes
-from dln.circuit.simplify._emit import in_order
+from dln.circuit.simplify._domain import literal_order
 from dln.circuit.simplify._proof import is_provable, same_meaning
 from dln.circuit.simplify._restrict import restricted
 
@@ -46,6 +46,8 @@ def _one_pass(circuit: Circuit) -> Circuit:
     provable = {node for node in nodes if is_provable(circuit, node)}
     kept = set(cone(circuit, [node for node in nodes if node not in provable]))
     graph, n_literals = Graph(), len(circuit.literals)
+    for literal in sorted(circuit.literals, key=literal_order):
+        graph.literal(literal)
     edge_of: dict[int, int] = {}
     for node in cone(circuit, nodes):
         if node < n_literals:
@@ -55,9 +57,9 @@ def _one_pass(circuit: Circuit) -> Circuit:
             # An input that the gate ignores may not be there.
             edge = graph.gate(gate.kind, edge_of.get(gate.a, FALSE_EDGE), edge_of.get(gate.b, FALSE_EDGE))
             edge_of[node] = edge if node in kept else restricted(graph, edge)
-    ordered, edges = in_order(graph, [edge_of[node] for node in nodes])
+    edges = [edge_of[node] for node in nodes]
     proved = [
-        same_meaning(circuit, node, ordered, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable
+        same_meaning(circuit, node, graph, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable
     ]
     if not all(proved):
         n_failed = len(proved) - sum(proved)
@@ -65,7 +67,7 @@ def _one_pass(circuit: Circuit) -> Circuit:
         return circuit
     rules = zip(edges, (rule.weight for rule in circuit.rules), strict=True)
     try:
-        return ordered.circuit(circuit.columns, circuit.intercept, rules, decimals=circuit.decimals)
+        return graph.circuit(circuit.columns, circuit.intercept, rules, decimals=circuit.decimals)
     except CircuitError:
         _log.warning("simplify: the merged intercept would be too large for exact sums, the circuit stays as it was")
         return circuit

@@ -80,6 +80,13 @@ def _axis(column: int, literals: list[Literal]) -> Axis:
     return CategoryAxis(column, tuple(map(tuple, groups.values())), missing)
 
 
+def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
+    """Return the key that sorts literals by column, cut-offs before categories before missing."""
+    if isinstance(literal, Above):
+        return literal.column, 0, (literal.cutoff,)
+    return (literal.column, 1, literal.codes) if isinstance(literal, IsIn) else (literal.column, 2, ())
+
+
 def blocks_where(axis: Axis, literal: Literal) -> int:
     """Return the blocks where a literal on the axis' column holds, as a bit set.
 
