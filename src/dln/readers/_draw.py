@@ -6,6 +6,7 @@ where they are used, and every rule has a sum sign of its own: lines across the 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,12 +184,7 @@ def _wrapped(text: str) -> list[str]:
     """Return the text in lines, broken at spaces, but not beside a comparison sign."""
     for sign in _SIGNS:
         text = text.replace(f" {sign} ", f"\0{sign}\0")
-    lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + len(word) >= _LINE:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    lines = textwrap.wrap(text, _LINE, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
 
 

@@ -31,11 +31,6 @@ def predict(circuit: Circuit | PreparedCircuit, values: Sequence[Values], n_thre
 
     Numbers are float32 or float64, NaN where missing; categories are int codes. Columns may be views of a larger
     array; they are copied block by block. Only the columns that the rules use are read.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> circuit = Circuit((Column("bmi"),), (Above(0, 30.0),), (), (Rule(0, 23900.5),), 8410.0, 1)
-    >>> predict(circuit, [np.array([35.0, 30.0, np.nan])])
-    array([32310.5,  8410. ,  8410. ])
     """
     prepared = circuit if isinstance(circuit, PreparedCircuit) else prepare(circuit)
     prepared.circuit._check_columns(values)  # noqa: SLF001 (one wording for one mistake)
@@ -43,13 +38,7 @@ def predict(circuit: Circuit | PreparedCircuit, values: Sequence[Values], n_thre
 
 
 def predict_array(prepared: PreparedCircuit, array: npt.NDArray[Any], n_threads: int = 1) -> Floats | None:
-    """Return the predictions for a 2-D float32 or float64 array; None if a column that is read holds an infinity.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> circuit = Circuit((Column("bmi"),), (Above(0, 30.0),), (), (Rule(0, 23900.5),), 8410.0, 1)
-    >>> predict_array(prepare(circuit), np.array([[35.0], [30.0]], dtype=np.float32))
-    array([32310.5,  8410. ])
-    """
+    """Return the predictions for a 2-D float32 or float64 array; None if a column that is read holds an infinity."""
     if array.ndim != 2 or array.shape[1] != len(prepared.circuit.columns):  # noqa: PLR2004
         expected = len(prepared.circuit.columns)
         raise CircuitError(f"the circuit reads {expected} columns, but an array of shape {array.shape} was given")
