@@ -75,7 +75,7 @@ int main(void)
 """
 
 
-def c_engine() -> Engine:
+def c_engine(**_: Any) -> Engine:
     command = c_compiler()
     return Engine(Path(command[0]).name if len(command) == 1 else "zig cc", run_c)
 
@@ -161,7 +161,7 @@ json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
 """
 
 
-def python_engine() -> Engine:
+def python_engine(**_: Any) -> Engine:
     return Engine("Python", run_python)
 
 
@@ -187,7 +187,7 @@ console.log(JSON.stringify(rows.map(predict)));
 """
 
 
-def node_engine() -> Engine:
+def node_engine(**_: Any) -> Engine:
     node()
     return Engine("Node.js", run_javascript)
 
@@ -319,7 +319,7 @@ def _predictions(path: Path, cursor: Any) -> Floats:
 # --- ONNX -------------------------------------------------------------------------------------------------------------
 
 
-def onnx_engine() -> Engine:
+def onnx_engine(**_: Any) -> Engine:
     package("onnxruntime", "ONNX Runtime")
     return Engine("ONNX Runtime", run_onnx)
 

@@ -31,22 +31,19 @@ from dln.export._verilog import to_verilog
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A format: `writer` takes the form and its own options; `find_engine` may raise `EngineMissing`."""
+    """A format: `writer` takes the form and its own options; `engine` may raise `EngineMissing`."""
 
     name: str
     endings: tuple[str, ...]
     writer: Callable[..., str | bytes]
-    find_engine: Callable[..., Engine]
+    engine: Callable[..., Engine]
 
     def write(self, form: Form, **options: Any) -> bytes:
         written = self.writer(form, **options)
         return written.encode() if isinstance(written, str) else written
 
-    def engine(self, **options: Any) -> Engine:
-        return self.find_engine(**options) if self.name == "sql" else self.find_engine()
 
-
-def _no_engine(program: str) -> Engine:
+def _no_engine(program: str, **_: Any) -> Engine:
     raise EngineMissing(f"dln runs no {program}")
 
 
@@ -62,11 +59,6 @@ TARGETS: Final = {
         Target("verilog", (".v", ".sv"), to_verilog, partial(_no_engine, "Verilog simulator")),
     )
 }
-
-
-def written_options(path: Path) -> dict[str, Any]:
-    facts = export_facts(path.read_bytes().decode(errors="replace")) or {}
-    return {name: value for name, value in facts.items() if name != "format"}
 
 
 #: Other words for the formats.
@@ -213,9 +205,9 @@ class ExportableModel:
 
         """
         target = find_target(Path(path), format)
-        options = {**written_options(Path(path)), **({} if dialect is None else {"dialect": dialect})}
+        options = export_facts(Path(path).read_bytes().decode(errors="replace")) or {}
         try:
-            engine = target.engine(**options)
+            engine = target.engine(**options | ({} if dialect is None else {"dialect": dialect}))
             return verify_file(Path(path), self._form(), engine, None if X is None else self._values(X))
         except EngineMissing as missing:
             raise ExportError(f"{Path(path).name} cannot be verified here: {missing}") from None

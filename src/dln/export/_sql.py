@@ -138,7 +138,7 @@ class _Writer:
         if self.dialect.star_except:
             return self._with_stages(table)
         self._check_size()
-        terms = [self._term(self._inlined(rule.expression), rule.steps) for rule in self.form.rules]
+        terms = [self._term(rule.expression, rule.steps) for rule in self.form.rules]
         for term, rule in zip(terms, self.form.rules, strict=True):
             term.add_comments([f" {_words(self.form, rule)} "])
         return self.exp.select("*", *self._results(terms)).from_(table)
@@ -226,6 +226,8 @@ class _Writer:
                 return self.exp.EQ(this=self.exp.Literal.number(1), expression=self.exp.Literal.number(int(expression)))
             case Check():
                 return self._check(expression)
+            case Part(number, negated) if not self.dialect.star_except:  # written out
+                return self._condition(negate(self.form.parts[number]) if negated else self.form.parts[number])
             case Part(number, negated):
                 return self.exp.EQ(
                     this=self.exp.column(self._name(self.parts[number])),
@@ -308,21 +310,6 @@ class _Writer:
 
     def _name(self, name: str) -> Any:
         return self.exp.to_identifier(name, quoted=True)
-
-    # --- parts, where they cannot have a column of their own ----------------------------------------------------------
-
-    def _inlined(self, expression: Expression) -> Expression:
-        match expression:
-            case Part(number, negated):
-                whole = self._inlined(self.form.parts[number])
-                return negate(whole) if negated else whole
-            case AllOf(of):
-                return AllOf(tuple(map(self._inlined, of)))
-            case AnyOf(of):
-                return AnyOf(tuple(map(self._inlined, of)))
-            case Differ(a, b, negated):
-                return Differ(self._inlined(a), self._inlined(b), negated)
-        return expression
 
     def _check_size(self) -> None:
         sizes: list[int] = []
