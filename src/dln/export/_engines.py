@@ -21,7 +21,7 @@ from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
 from dln.export._cases import Limits
 from dln.export._form import Form, category_kind
 from dln.export._javascript import value_text
-from dln.export._language import export_facts
+from dln.export._language import export_facts, from_template
 from dln.export._onnx import input_columns, missing_name
 from dln.export._sql import find_dialect
 from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
@@ -51,28 +51,6 @@ def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | No
 
 #: Every warning is an error: what is handed over compiles clean anywhere.
 _C_FLAGS: Final = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
-
-#: A program around the model: 8-byte words in, one row after the other, and one word out for each row.
-_C_DRIVER: Final = """
-#include <stdio.h>
-#include "model.c"
-{tables}
-int main(void)
-{{
-  {word} words[{n_words}];
-  FILE *const rows = fopen("rows", "rb");
-  FILE *const predictions = fopen("predictions", "wb");
-  if ((rows == NULL) || (predictions == NULL)) {{ return 2; }}
-  while (fread(words, sizeof words, 1U, rows) == 1U) {{
-    {prefix}_row row;
-    {word} prediction;
-    {assignments}
-    prediction = {prefix}_{function}(&row);
-    if (fwrite(&prediction, sizeof prediction, 1U, predictions) != 1U) {{ return 3; }}
-  }}
-  return fclose(predictions);
-}}
-"""
 
 
 def c_engine(**_: Any) -> Engine:
@@ -122,13 +100,14 @@ def _c_driver(form: Form, names: CNames) -> str:
             tables.append(f"static const char *const texts_{i}[] = {{ {', '.join(texts)} }};")
             text = f"(words[{i}] < 0) ? (const char *)0 : texts_{i}[(int)words[{i}]]"
             assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_text({text});")
-    return _C_DRIVER.format(
-        tables="\n".join(tables),
+    return from_template(
+        "driver.c",
+        tables=tables,
         word="double" if names.scaled is None else "int64_t",
-        n_words=max(1, len(form.used)),
-        prefix=names.prefix,
-        assignments="\n    ".join(assignments or ["row.unused = 0U;"]),
-        function="predict" if names.scaled is None else "steps",
+        n_words=str(max(1, len(form.used))),
+        kind=f"{names.prefix}_row",
+        assignments=[f"    {line}" for line in assignments or ["row.unused = 0U;"]],
+        function=f"{names.prefix}_{'predict' if names.scaled is None else 'steps'}",
     )
 
 
@@ -176,16 +155,6 @@ def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
 
 # --- JavaScript -------------------------------------------------------------------------------------------------------
 
-#: Object.fromEntries makes own properties of any name; an object literal would take "__proto__" for something else.
-_NODE_DRIVER: Final = """
-import {{ predict }} from "./model.mjs";
-const names = {names};
-const columns = [{columns}];
-const row = (i) => Object.fromEntries(names.map((name, j) => [name, columns[j][i]]));
-const rows = Array.from({{ length: {n_rows} }}, (_, i) => row(i));
-console.log(JSON.stringify(rows.map(predict)));
-"""
-
 
 def node_engine(**_: Any) -> Engine:
     node()
@@ -209,7 +178,7 @@ def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     with tempfile.TemporaryDirectory(prefix="dln-") as name:
         folder = Path(name)
         shutil.copyfile(path, folder / "model.mjs")
-        driver = _NODE_DRIVER.format(names=names, columns=columns, n_rows=len(values[0]))
+        driver = from_template("driver.mjs", names=names, columns=columns, n_rows=str(len(values[0])))
         (folder / "driver.mjs").write_text(driver, encoding="utf-8")
         written = run([node(), str(folder / "driver.mjs")], f"Node.js on {path.name}")
     return np.array(json.loads(written), dtype=np.float64)

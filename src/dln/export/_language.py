@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final
 
 from dln._version import __version__
@@ -73,6 +74,17 @@ def comment_text(text: str) -> str:
         while ending in text:
             text = text.replace(ending, f"{ending[0]} {ending[1]}")
     return text
+
+
+def from_template(name: str, **values: str | Iterable[str]) -> str:
+    """Return a template with its places filled: ``§name`` in a line by a text, alone in one by several lines."""
+
+    def filled(place: re.Match[str]) -> str:
+        value = values[place[1] or place[2]]
+        return value if isinstance(value, str) else "".join(f"{line}\n" for line in value)
+
+    text = (files("dln.export") / "templates" / name).read_text(encoding="utf-8")
+    return re.sub(r"^§(\w+)\n|§(\w+)", filled, text, flags=re.MULTILINE)
 
 
 def exported_by(target: str, **options: Any) -> str:
