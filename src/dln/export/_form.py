@@ -113,6 +113,13 @@ class Form:
         """Return the literals that the expressions test, each once, by column."""
         return sorted({one.literal for each in self.expressions for one in checks(each)}, key=literal_order)
 
+    def n_checks_written_out(self) -> int:
+        """Return how many checks the rules have where no part can be named."""
+        sizes: list[int] = []
+        for expression in self.expressions:  # a part may name those before it
+            sizes.append(sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression)))
+        return sum(sizes[len(self.parts) :])
+
     def title(self) -> str:
         """Return the formula's first line in words: the target and where it starts."""
         return f"{name_text(self.target)} = {weight_text(self.circuit.intercept, self.decimals)} + the rules that fire"

@@ -11,11 +11,7 @@ from dln.export._language import Script, Syntax, comment_text, exported_by, from
 _LARGEST_WHOLE = 2**53
 
 _SYNTAX = Syntax(
-    conjunction=" && ",
-    disjunction=" || ",
-    comparison=(" === ", " !== "),
-    true="true",
-    false="false",
+    words=(" && ", " || ", " !== ", " === ", "true", "false"),
     above=("{}", "!({})"),
     among=("[{codes}].includes({name})", "![{codes}].includes({name})"),
     is_nan=("Number.isNaN({name})", "!Number.isNaN({name})"),

@@ -113,12 +113,8 @@ def export_facts(text: str) -> dict[str, Any] | None:
 class Syntax:
     """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
 
-    conjunction: str
-    disjunction: str
-    comparison: tuple[str, str]
-    """Equal, unequal."""
-    true: str
-    false: str
+    words: tuple[str, str, str, str, str, str]
+    """And, or, unequal, equal, true, false."""
     above: tuple[str, str]
     """Of the comparison of a number; never "≤", for a missing number is not above."""
     among: tuple[str, str]
@@ -136,11 +132,8 @@ class Script:
     def __init__(self, syntax: Syntax, form: Form) -> None:
         self._syntax, self._form = syntax, form
         self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
-        equal, unequal = syntax.comparison
         self._language = Language(
-            self._check,
-            lambda part: syntax.part[part.negated].format(number=part.number),
-            *(syntax.conjunction, syntax.disjunction, unequal, equal, syntax.true, syntax.false),
+            self._check, lambda part: syntax.part[part.negated].format(number=part.number), *syntax.words
         )
 
     def declarations(self) -> Iterator[str]:
@@ -171,4 +164,4 @@ class Script:
                 return self._syntax.is_nan[check.negated].format(name=name)
             case _:
                 code = MISSING
-        return f"{name}{self._syntax.comparison[check.negated]}{code}"
+        return f"{name}{self._language.unequal if check.negated else self._language.equal}{code}"

@@ -7,11 +7,7 @@ from dln.export._form import Form, check_names
 from dln.export._language import Script, Syntax, comment_text, exported_by, from_template
 
 _SYNTAX = Syntax(
-    conjunction=" and ",
-    disjunction=" or ",
-    comparison=(" == ", " != "),
-    true="True",
-    false="False",
+    words=(" and ", " or ", " != ", " == ", "True", "False"),
     above=("{}", "not {}"),
     among=("{name} in ({codes})", "{name} not in ({codes})"),
     is_nan=("{name} != {name}", "{name} == {name}"),

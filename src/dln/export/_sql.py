@@ -24,7 +24,6 @@ from dln.export._form import (
     Term,
     category_kind,
     check_columns,
-    leaves,
     negate,
     part_levels,
 )
@@ -140,7 +139,7 @@ class _Writer:
         self._check_size()
         terms = [self._term(rule.expression, rule.steps) for rule in self.form.rules]
         for term, rule in zip(terms, self.form.rules, strict=True):
-            term.add_comments([f" {_words(self.form, rule)} "])
+            term.add_comments([f" {self._comment(rule)} "])
         return self.exp.select("*", *self._results(terms)).from_(table)
 
     def _with_stages(self, table: Any) -> Any:
@@ -172,7 +171,7 @@ class _Writer:
             parts = [part for part in zip(self.parts, self.form.parts, levels, strict=True) if part[2] == level]
             yield f"dln_parts{level}", [(name, self._case(self._condition(part), 1), "") for name, part, _ in parts]
         rules = zip(self.rules, self.form.rules, strict=True)
-        yield "dln_rules", [(name, self._term(r.expression, r.steps), _words(self.form, r)) for name, r in rules]
+        yield "dln_rules", [(name, self._term(r.expression, r.steps), self._comment(r)) for name, r in rules]
 
     # --- numbers ------------------------------------------------------------------------------------------------------
 
@@ -204,6 +203,9 @@ class _Writer:
         if isinstance(expression, bool):
             return self.exp.Literal.number(steps if expression else 0)
         return self._case(self._condition(expression), steps)
+
+    def _comment(self, rule: Term) -> str:
+        return comment_text(f"{weight_text(rule.weight, self.form.decimals)} where {rule.text}")
 
     def _case(self, condition: Any, steps: int) -> Any:
         return self.exp.case().when(condition, self.exp.Literal.number(steps)).else_(self.exp.Literal.number(0))
@@ -312,22 +314,10 @@ class _Writer:
         return self.exp.to_identifier(name, quoted=True)
 
     def _check_size(self) -> None:
-        sizes: list[int] = []
-        for part in self.form.parts:
-            sizes.append(_size(part, sizes))
-        total = sum(_size(rule.expression, sizes) for rule in self.form.rules)
+        total = self.form.n_checks_written_out()
         if total > _MOST_CONDITIONS:
             raise ExportError(
                 f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
                 f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
                 "model.prune(max_conditions=...), or export for duckdb or bigquery"
             )
-
-
-def _size(expression: Expression, sizes: Sequence[int]) -> int:
-    """Return the conditions of an expression with all parts written out; `sizes` are those of the parts."""
-    return sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression))
-
-
-def _words(form: Form, rule: Term) -> str:
-    return comment_text(f"{weight_text(rule.weight, form.decimals)} where {rule.text}")
