@@ -92,7 +92,7 @@ def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | Model
     raise TypeError(f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}")
 
 
-def _multiply_adds(count: float) -> Iterable[Part]:
+def _multiply_adds(count: Any) -> Iterable[Part]:
     yield Part("multiply-add", int(count), MULTIPLY_ADD)
 
 

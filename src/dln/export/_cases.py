@@ -37,7 +37,7 @@ class Limits:
     def holds(self, column: Column, values: Values) -> npt.NDArray[np.bool_]:
         """Return which values of a column the engine can hold, ``(n_rows,) bool``."""
         is_boolean = any(isinstance(category, bool) for category in column.categories or ())
-        return self.unknown_booleans | (not is_boolean) | (values != UNKNOWN)
+        return np.asarray(self.unknown_booleans | (not is_boolean) | (values != UNKNOWN))
 
     def neighbours(self, cutoff: float) -> tuple[float, ...]:
         """Return the numbers next to a cut-off."""

@@ -61,21 +61,17 @@ TARGETS: Final = {
 }
 
 
-#: Other words for the formats.
-_ALIASES: Final = {"js": "javascript", "py": "python", "xlsx": "excel", "v": "verilog", "sv": "verilog"}
-
-
 def find_target(path: Path, name: str | None = None) -> Target:
+    by_ending = {ending: target for target in TARGETS.values() for ending in target.endings}
     if name is not None:
-        target = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
-        if target is None:
+        named = TARGETS.get(name.lower()) or by_ending.get(f".{name.lower()}")
+        if named is None:
             raise ExportError(f"format must be one of {', '.join(TARGETS)}, got {name!r}")
-        return target
-    for target in TARGETS.values():
-        if path.suffix.lower() in target.endings:
-            return target
-    endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
-    raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or set format=")
+        return named
+    if path.suffix.lower() not in by_ending:
+        endings = ", ".join(by_ending)
+        raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or set format=")
+    return by_ending[path.suffix.lower()]
 
 
 @dataclass(frozen=True, slots=True)

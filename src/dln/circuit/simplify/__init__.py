@@ -24,12 +24,6 @@ def simplify(circuit: Circuit) -> Circuit:
     """Return a circuit with the same predictions on every input that costs no more and reads no longer.
 
     A rule with too many cases for a proof keeps its gates; the others are simplified around it.
-
-    >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
-    >>> literals, gates = (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(14, 1, 1))
-    >>> simplify(Circuit((Column("x"),), literals, gates, (Rule(2, 5.0), Rule(3, 1.5)), 1.0, 1))
-    prediction = 2.5
-      + 3.5 · [x > 3]
     """
     best, measure = circuit, _measure(circuit)
     # A pass that does not make the circuit smaller is discarded, so simplifying twice is the same as simplifying once.
