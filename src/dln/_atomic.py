@@ -22,7 +22,11 @@ def write_atomically(path: AnyPath, data: bytes) -> None:
     # Random, so that two writers never share it.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        _write(unfinished, data)
+        # "x" and no mode of our own: the umask decides who may read it, as for any other file.
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         take_name(unfinished, target)
     except OSError as error:
         reason = f"{error.strerror}; it could not be written, and is as it was before"
@@ -38,14 +42,6 @@ def take_name(finished: Path, target: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         finished.chmod(stat.S_IMODE(target.stat().st_mode))
     finished.replace(target)
-
-
-def _write(path: Path, data: bytes) -> None:
-    # "x" and no mode of our own: the umask decides who may read it, as for any other file.
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _flush_folder(folder: Path) -> None:

@@ -8,7 +8,6 @@ from dln._errors import CircuitError
 from dln.circuit._circuit import Circuit
 from dln.circuit._cone import cone
 from dln.circuit._cost import circuit_cost
-from dln.circuit._gates import GATES
 from dln.circuit._graph import FALSE_EDGE, Graph
 from dln.circuit._words import node_sizes
 from dln.circuit.simplify._domain import literal_order
@@ -72,7 +71,5 @@ def _measure(circuit: Circuit) -> tuple[int, ...]:
     # There are never more rules than before, so what costs no more with weights selected costs no more multiplied.
     cost = circuit_cost(circuit, "select")
     sizes = node_sizes(circuit)
-    kinds = [GATES[gate.kind] for gate in circuit.gates]
-    negations = sum(kind.truth[0] + (kind.cost == 1) * (kind.form.not_a + kind.form.not_b) for kind in kinds)
     length = sum(sizes[rule.node] for rule in circuit.rules)
-    return cost.total, length, len(circuit.gates), len(circuit.literals), negations
+    return cost.total, length, len(circuit.gates), len(circuit.literals)
