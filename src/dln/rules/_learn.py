@@ -210,17 +210,19 @@ class RuleLearner:
         """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
         task, loss = rules.task, self.config.loss
         rules.keep(np.flatnonzero(~task.rests_on_few(rules.fires)).tolist())  # the others fire on synthetic rows
-        expressions = tuple(rules.expressions)
+        expressions, signs = tuple(rules.expressions), rules.signs
         if rows is not None and len(rows.y) > MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
-            solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
+            solved = solve_weights(
+                fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile, signs=signs
+            )
         elif loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
             penalty = PENALTY * choice.penalty
             solved = solve_weights(
-                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile
+                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile, signs=signs
             )
         return SizedRules(size, expressions, *solved)
 
