@@ -1,6 +1,6 @@
 static uint32_t §name(const char *a, const char *b)
 {
-  while ((*a == *b) && (*a != '\\0')) {
+  while ((*a == *b) && (*a != '\0')) {
     a++;
     b++;
   }
