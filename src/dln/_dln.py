@@ -31,7 +31,7 @@ from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._conditions import count_conditions
 from dln.circuit.simplify import simplify
 from dln.data._encoding import Encoded
-from dln.data._folds import held_out_weights
+from dln.data._folds import Floats
 from dln.network._discretize import discretize
 from dln.network._layout import Data
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
@@ -105,6 +105,9 @@ class DLNRegressor(CircuitRegressor):
     validation_fraction : float or None, default=0.1
         Share of the rows that is held out to choose the epoch of the model, unless `fit` is given ``X_val`` and
         ``y_val``. None: all rows are trained on, and the last epoch is kept.
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
+        Folds of the rows: the last one chooses the epoch, instead of a share of the rows, and ridge penalties (`refit`)
+        are chosen on all.
     n_networks : int, default=1
         Networks to train, each from its own start. The model is their mean; with `max_conditions`, the best rules of
         all.
@@ -204,6 +207,7 @@ class DLNRegressor(CircuitRegressor):
         batch_size: int = 32,
         max_epochs: int = 200,
         validation_fraction: float | None = 0.1,
+        cv: Any = None,
         n_networks: int = 1,
         refit: bool = False,
         max_conditions: int | None = None,
@@ -235,6 +239,7 @@ class DLNRegressor(CircuitRegressor):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_networks = n_networks
         self.refit = refit
         self.max_conditions = max_conditions
@@ -248,7 +253,9 @@ class DLNRegressor(CircuitRegressor):
         self.callbacks = callbacks
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None
+    ) -> Self:
         """Train the network and freeze it.
 
         Parameters
@@ -261,6 +268,8 @@ class DLNRegressor(CircuitRegressor):
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
             Held-out rows that choose the epoch, instead of a share of the training rows.
+        groups : array-like of shape (n_samples,), optional
+            A label for every row, a patient's for example: groups are held out whole.
 
         Returns
         -------
@@ -269,11 +278,11 @@ class DLNRegressor(CircuitRegressor):
         """
         deadline = Deadline(self.max_seconds)
         architecture = self._architecture()
-        rows = Rows(self, X, y, sample_weight)
+        rows = Rows(self, X, y, sample_weight, groups)
         held_out = rows.unseen(X_val, y_val)
         seed = draw_seed(self.random_state)
-        held_weight = self._held_weight(rows, held_out, seed)
-        task = self._task(rows, held_out, held_weight, architecture, seed)
+        parts = self._parts(rows, held_out, seed)
+        task = self._task(rows, held_out, parts, architecture, seed)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             networks = train_networks(
                 task,
@@ -285,7 +294,7 @@ class DLNRegressor(CircuitRegressor):
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
             # One thread: the last bits of a matrix product depend on their number.
             with threadpool_limits(limits=1):
-                self._freeze(X, rows, networks, held_out, held_weight)
+                self._freeze(X, rows, networks, held_out, parts)
         end_early(deadline, self.max_seconds, "the model is that of the best epoch so far")
         return self
 
@@ -314,26 +323,27 @@ class DLNRegressor(CircuitRegressor):
         smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
         self._frontier = Frontier((*smaller, own))
 
-    def _held_weight(self, rows: Rows, held_out: Unseen | None, seed: int) -> npt.NDArray[np.float64]:
-        """Return the part of each distinct row's weight that is held out of training, ``(n_distinct,)``."""
+    def _parts(self, rows: Rows, held_out: Unseen | None, seed: int) -> tuple[Floats, Floats]:
+        """Return the parts of each distinct row's weight to validate on and to train on, ``(n_distinct,)`` each."""
         weight = rows.distinct.weight
-        if self.validation_fraction is None or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
-            return np.zeros(len(weight))
-        return held_out_weights(weight, self.validation_fraction, rows.counts, seed)
+        is_divided = self.validation_fraction is not None or self.cv is not None
+        if not is_divided or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
+            return np.zeros(len(weight)), weight
+        return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
 
     def _task(
         self,
         rows: Rows,
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
         architecture: Architecture,
         seed: int,
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
-        weight = rows.distinct.weight
+        held_weight, weight = parts
         data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
-        trained = np.flatnonzero(weight > held_weight)
-        training = (weight - held_weight) / (weight - held_weight)[trained].mean()
+        trained = np.flatnonzero(weight)
+        training = weight / weight[trained].mean()
         validation = None
         if held_out is not None:
             validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
@@ -396,11 +406,11 @@ class DLNRegressor(CircuitRegressor):
         rows: Rows,
         networks: Sequence[Trained],
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if asked to, simplify."""
         circuits = self._discretized(networks, rows)
-        reduction = self._reduction(circuits, rows, held_out, held_weight)
+        reduction = self._reduction(circuits, rows, held_out, parts)
         solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
         points: list[Point] = []
@@ -438,18 +448,19 @@ class DLNRegressor(CircuitRegressor):
         circuits: Sequence[Circuit],
         rows: Rows,
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
     ) -> Reduction:
         """Return the networks with the rows on which weights are solved for and smaller models are judged."""
         some, values = rows.sample(MAX_ROWS)
         n, target = len(some.index), rows.target
-        labelled = LabelledRows(values, target.standardise(rows.y[some.index]), some.weight, rows.counts[:n])
+        y, division = target.standardise(rows.y[some.index]), rows.division.at(slice(n))
+        labelled = LabelledRows(values, y, some.weight, rows.counts[:n], division)
+        held_weight, training_weight = (part[:n] for part in parts)
         training, validation = labelled, None
         if held_out is not None:
             validation = LabelledRows(held_out.values, target.standardise(held_out.y), np.ones(len(held_out.y)))
-        elif held_weight[:n].any():
-            training = labelled.weighted(some.weight - held_weight[:n])
-            validation = labelled.weighted(held_weight[:n])
+        elif held_weight.any():
+            training, validation = labelled.weighted(training_weight), labelled.weighted(held_weight)
         return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
 
     def _discretized(self, networks: Sequence[Trained], rows: Rows) -> list[Circuit]:

@@ -75,6 +75,9 @@ class RuleRegressor(CircuitRegressor):
     n_generations : int, default=16
         Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
         others from the best one, which is given more conditions for a while.
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
+        Folds for all that is chosen on held-out rows: teachers, target, size, frontier, intervals. None: 5 folds, of
+        which sizes are validated on 1 to 3; with groups on all. Rows that no fold holds out have no part in the choice.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32
@@ -139,6 +142,7 @@ class RuleRegressor(CircuitRegressor):
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
         n_generations: int = 16,
+        cv: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -156,6 +160,7 @@ class RuleRegressor(CircuitRegressor):
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
         self.n_generations = n_generations
+        self.cv = cv
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -165,7 +170,9 @@ class RuleRegressor(CircuitRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None
+    ) -> Self:
         """Learn the rules.
 
         Parameters
@@ -178,6 +185,8 @@ class RuleRegressor(CircuitRegressor):
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
             Rows to validate on, instead of folds of those learned from.
+        groups : array-like of shape (n_samples,), optional
+            A label for every row, a patient's for example: the rows of a group are never on both sides of a split.
 
         Returns
         -------
@@ -185,7 +194,7 @@ class RuleRegressor(CircuitRegressor):
 
         """
         deadline = Deadline(self.max_seconds)
-        rows = Rows(self, X, y, sample_weight)
+        rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
         config = self._config()
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
@@ -223,9 +232,10 @@ class RuleRegressor(CircuitRegressor):
     def _sample(self, rows: Rows, some: CanonicalRows, values: Sequence[Values]) -> Sample:
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
-        counts = rows.counts[: len(some.index)]
+        n = len(some.index)
+        counts, division = rows.counts[:n], rows.division.at(slice(n))
         row_weight = float(some.weight.sum() / counts.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight, division)
 
     @staticmethod
     def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:

@@ -61,7 +61,7 @@ def judge_column(
         return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), ()
     typed, order = column, None
     if column.dtype == pl.String:
-        typed, order = (values.text(column), None) if as_category else _typed(file, column)
+        typed, order = (values.text(column), None) if as_category else typed_text(file, column)
     column, typed = column.filter(used), typed.filter(used)
     reason = _unusable(typed, order) or (None if as_category or keep else _names_rows(typed))
     if reason is not None:
@@ -85,7 +85,7 @@ def _joined(*details: str) -> str:
 # --- text -> Booleans, numbers, dates or text -------------------------------------------------------------------------
 
 
-def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
+def typed_text(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text, known = values.text(column), values.text(column, values.NO_NUMBER)
     truth = values.boolean(text)

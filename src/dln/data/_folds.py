@@ -77,3 +77,31 @@ def held_out_weights(weight: Floats, share: float, counts: Counts, seed: int) ->
     """
     rank = np.random.default_rng([seed, len(weight)]).permutation(len(weight)) / max(len(weight), 1)
     return np.asarray(np.floor(counts * share + rank) / counts * weight)
+
+
+def group_fold_weights(weight: Floats, n_folds: int, groups: Counts) -> Floats:
+    """Return the part of each row's weight that every fold holds out, whole groups together, ``(n_folds, n)``.
+
+    The heaviest groups are dealt first, each to the fold that is the lightest so far; among equals, in the order of
+    their first rows.
+
+    >>> group_fold_weights(np.array([1.0, 7.0, 2.5, 1.0]), 2, np.array([3, 5, 4, 3]))
+    array([[0. , 7. , 0. , 0. ],
+           [1. , 0. , 2.5, 1. ]])
+    """
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, weight)
+    fold_of, filled = np.zeros(len(first), dtype=np.intp), np.zeros(n_folds)
+    for group in np.lexsort((first, -totals)):
+        fold_of[group] = filled.argmin()
+        filled[fold_of[group]] += totals[group]
+    return np.asarray((fold_of[inverse] == np.arange(n_folds)[:, np.newaxis]) * weight)
+
+
+def held_out_groups(weight: Floats, share: float, groups: Counts, seed: int) -> Floats:
+    """Return the weights of whole groups that are held out, about a share of all but at least one group, ``(n,)``."""
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    drawn = np.random.default_rng([seed, len(first)]).permutation(np.argsort(first))
+    reached = np.cumsum(np.bincount(inverse, weight)[drawn][:-1])
+    n_held_out = 1 + int(np.abs(reached - share * weight.sum()).argmin()) if len(reached) else 0
+    return np.where(np.isin(inverse, drawn[:n_held_out]), weight, 0.0)

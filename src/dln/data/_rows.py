@@ -54,8 +54,10 @@ class CanonicalRows:
         return CanonicalRows(self.index[:n].copy(), self.weight[:n].copy())
 
 
-def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
-    """Return the distinct rows of a table and its target, in canonical order.
+def canonical_rows(
+    values: Sequence[Values], y: Floats, weight: Floats | None = None, labels: Sequence[Values] = ()
+) -> CanonicalRows:
+    """Return the distinct rows of a table and its target, in canonical order; rows that differ in a label are distinct.
 
     >>> age = np.array([47.0, 52.0, 47.0, 33.0])
     >>> rows = canonical_rows([age], np.zeros(4), np.array([1.0, 1.0, 2.0, 0.0]))
@@ -64,7 +66,7 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     """
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = _hashes(values, y)
+    first, second = _hashes(values, y, labels)
     kept = None if weight is None or weight.all() else np.flatnonzero(weight)
     order, first = _sorted(first) if kept is None else _sorted(first[kept])
     if kept is not None:
@@ -206,13 +208,13 @@ def row_hashes(values: Sequence[Values], n_rows: int) -> Hashes:
     return first
 
 
-def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
+def _hashes(values: Sequence[Values], y: Values, labels: Sequence[Values] = ()) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
         del group  # before the next are read
-    _add_columns([y], first, second)
+    _add_columns([*labels, y], first, second)
     return first, second
 
 

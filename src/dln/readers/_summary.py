@@ -19,6 +19,11 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     lines = [("rows", f"{thousands(facts['rows'])}, {thousands(facts['distinct_rows'])} of them distinct")]
     if facts["distinct_rows"] == facts["rows"]:
         lines = [("rows", thousands(facts["rows"]))]
+    if facts.get("folds") is not None:
+        kind, n_folds, n_groups = (facts["folds"].get(name) for name in ("kind", "n_folds", "n_groups"))
+        counts = [counted(n_folds, "fold")] * bool(n_folds) + [counted(n_groups, "group")] * bool(n_groups)
+        by = facts["folds"].get("column")
+        lines.append(("held out by", ", ".join([*([name_text(by)] if by else []), kind, *counts])))
     if facts.get("network") is not None:
         lines += _network_facts(model, facts["network"])
     literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")

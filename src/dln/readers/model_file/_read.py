@@ -144,8 +144,10 @@ def _model(part: ModelPart) -> SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
-    training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
-    training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
+    for name in ("network", "folds"):
+        training[name] = None if training[name] is None else msgspec.structs.asdict(training[name])
+    optional = ("ranges", "table", "network", "folds")
+    training = {name: value for name, value in training.items() if value or name not in optional}
     circuit = _circuit(part, columns, part.decimals)
     return SavedModel(
         circuit,

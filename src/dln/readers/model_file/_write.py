@@ -20,6 +20,7 @@ from dln.readers.model_file._schema import (
     MAX_BYTES,
     AbovePart,
     ColumnPart,
+    FoldsPart,
     FrontierPart,
     GatePart,
     InPart,
@@ -108,8 +109,8 @@ def _part(model: SavedModel) -> ModelPart:
 
 
 def _training_part(facts: Mapping[str, Any]) -> TrainingPart:
-    network = facts.get("network")
-    return TrainingPart(**{**facts, "network": None if network is None else NetworkPart(**network)})
+    parts = {"network": NetworkPart, "folds": FoldsPart}
+    return TrainingPart(**{name: parts[name](**fact) if name in parts else fact for name, fact in facts.items()})
 
 
 def _nodes(circuit: Circuit) -> dict[str, Any]:
