@@ -37,6 +37,7 @@ from dln.network._layout import Data
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
 from dln.network._train import Architecture, Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
+from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 
@@ -141,6 +142,8 @@ class DLNRegressor(CircuitRegressor):
         The whole network; with `max_conditions`, the one that the model was selected from.
     frontier_ : Frontier
         The best sets of neurons for fewer conditions, with their R² on the held-out rows; computed when first used.
+    intervals_ : Intervals
+        Prediction intervals, from errors on the held-out rows.
     history_ : dict of lists
         Per epoch: network, epoch, training_loss, validation_loss, temperature, learning_rate, open_rules, is_best.
     n_iter_ : int
@@ -318,7 +321,7 @@ class DLNRegressor(CircuitRegressor):
             return
         own = self._frontier[-1]
         with threadpool_limits(limits=1):
-            points = _points(pending, [size for size in SIZES if size < (own.conditions or 0)])
+            points, _ = _points(pending, [size for size in SIZES if size < (own.conditions or 0)])
         columns = self.circuit_.columns
         smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
         self._frontier = Frontier((*smaller, own))
@@ -414,15 +417,17 @@ class DLNRegressor(CircuitRegressor):
         solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
         points: list[Point] = []
+        judged: Circuit | None = None
         if self.max_conditions is not None:
-            points = _points(reduction, [size for size in SIZES if size < self.max_conditions] + [self.max_conditions])
+            sizes = [*(size for size in SIZES if size < self.max_conditions), self.max_conditions]
+            points, judged = _points(reduction, sizes)
             whole, *smaller = without_unused_categories([whole, *(point.circuit for point in points if point.circuit)])
             points = [replace(point, circuit=circuit) for point, circuit in zip(points, smaller, strict=True)]
         else:
             # A smaller model may name categories that only neurons beside the simplified rules read.
             whole, _ = without_unused_categories([whole, reduction.nodes])
-        judged = reduction.refitted(reduction.training) if solves else whole
-        own = _point(whole, reduction, judged)
+        judged_whole = reduction.refitted(reduction.training) if solves else whole
+        own = _point(whole, reduction, judged_whole)
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
@@ -442,6 +447,11 @@ class DLNRegressor(CircuitRegressor):
             "gates": sum(len(circuit.gates) for circuit in circuits),
         }
         self.training_facts_ = {**self.training_facts_, "network": facts}
+        if (validation := reduction.held_out) is not None:
+            predicted = (judged or judged_whole).evaluate(validation.values)
+            y = rows.target.mean + rows.target.spread * validation.y
+            source: Source = "folds" if held_out is None else "rows set aside"
+            self._set_intervals(predicted, y, validation.weight, source, None)
 
     def _reduction(
         self,
@@ -483,11 +493,12 @@ class DLNRegressor(CircuitRegressor):
         ]
 
 
-def _points(reduction: Reduction, sizes: Sequence[int]) -> list[Point]:
-    """Return the best models of some sizes; R² is that of models that the held-out rows had no part in."""
+def _points(reduction: Reduction, sizes: Sequence[int]) -> tuple[list[Point], Circuit | None]:
+    """Return the best models of some sizes, and the largest as judged: without a part of the held-out rows in it."""
     models = reduction.select(sizes, reduction.rows)
     judged = models if reduction.held_out is None else reduction.select(sizes, reduction.training)
-    return [_point(models[size], reduction, judged[size], size) for size in sizes]
+    points = [_point(models[size], reduction, judged[size], size) for size in sizes]
+    return points, judged[sizes[-1]] if sizes else None
 
 
 def _point(circuit: Circuit, reduction: Reduction, judged: Circuit, size: int | None = None) -> Point:

@@ -28,7 +28,7 @@ from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
 from dln.data._rows import CanonicalRows
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Source, conformal_intervals
+from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
 from dln.rules._assemble import assemble
 from dln.rules._bins import bin_rows, bin_table
@@ -280,4 +280,4 @@ class RuleRegressor(CircuitRegressor):
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             source: Source = "rows set aside" if were_set_aside else "folds"
-            self.intervals_ = conformal_intervals(predicted, y, validation.weight, source)
+            self._set_intervals(predicted, y, validation.weight, source, None)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dln._load import Predictor
     from dln.cli._table_file import TableFile
+    from dln.readers._intervals import Intervals
     from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
@@ -64,11 +65,11 @@ def predict(
         message = "--json prints a summary where the predictions would go: give -o a file for the predictions"
         raise UsageError(message)
     fitted = open_saved(model)
-    half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
+    intervals = None if interval is None else _intervals(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
+        run = _Run(Predictor(fitted), file, needed, intervals, interval or 0.0, with_input=with_input)
         if with_input and (taken := next((name for name in run.results if name in file.names), None)):
             message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
             raise UsageError(message)
@@ -82,8 +83,8 @@ def predict(
         print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
-def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
-    """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
+def _intervals(model: SavedModel, model_name: str, coverage: float) -> Intervals:
+    """Return the prediction intervals, or raise a `UsageError` if the model has none."""
     known = model.intervals
     if known is None:
         message = (
@@ -91,21 +92,30 @@ def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
         )
         raise UsageError(message)
     try:
-        return known.half_width(coverage)
+        known.half_width(coverage)
     except ValueError as error:
         message = f"--interval: {error}"
         raise UsageError(message) from error
+    return known
 
 
 class _Run:
     """One pass over a table, and its progress."""
 
     def __init__(
-        self, predictor: Predictor, file: TableFile, needed: list[str], half_width: float | None, *, with_input: bool
+        self,
+        predictor: Predictor,
+        file: TableFile,
+        needed: list[str],
+        intervals: Intervals | None,
+        coverage: float,
+        *,
+        with_input: bool,
     ) -> None:
-        self.predictor, self.file, self.half_width, self.with_input = predictor, file, half_width, with_input
+        self.predictor, self.file, self.with_input = predictor, file, with_input
+        self.intervals, self.coverage = intervals, coverage
         self.taken = list(file.names) if with_input else needed
-        self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
+        self.results = (PREDICTION,) if intervals is None else (PREDICTION, LOWER, UPPER)
         self.n_rows = 0
         self.advance: Any = lambda _rows: None
 
@@ -152,8 +162,9 @@ class _Run:
         self.advance(frame.height)
         columns = frame.drop(_ROW).get_columns() if self.with_input else []
         columns.append(predicted)
-        if self.half_width is not None:
-            columns += [(predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
+        if self.intervals is not None:
+            ends = self.intervals.ends(predicted.to_numpy(), self.coverage)
+            columns += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends, strict=True)]
         return pl.DataFrame(columns)
 
     def _predictions(self, frame: pl.DataFrame) -> Any:

@@ -127,7 +127,7 @@ def explain(
       310.5  bmi > 30
     """
     predictions = circuit.evaluate(columns)
-    half_width = None if intervals is None else intervals.half_width(USUAL)
+    ends = None if intervals is None else np.stack(intervals.ends(predictions, USUAL), axis=1).tolist()
     fires = circuit.rule_values(columns)
     order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
@@ -139,7 +139,7 @@ def explain(
                 tuple(terms[i] for i in order if fires[i][row]),
                 circuit.decimals,
                 target,
-                None if half_width is None else (float(prediction - half_width), float(prediction + half_width)),
+                None if ends is None else tuple(ends[row]),
             )
             for row, prediction in enumerate(predictions)
         )

@@ -25,7 +25,7 @@ from dln.readers._explain import (
     sum_by_input,
 )
 from dln.readers._frontier import Frontier
-from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._intervals import USUAL, Intervals, Scale, Source, conformal_intervals, target_limits
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
 
@@ -41,6 +41,7 @@ class ReadableModel:
     intervals_: Intervals
     support_: list[float]
     target_name_: str
+    training_facts_: Mapping[str, Any]
     _frontier: Frontier
 
     @property
@@ -149,7 +150,8 @@ class ReadableModel:
 
         """
         check_is_fitted(self)
-        self.intervals_ = conformal_intervals(self.predict(X), y, sample_weight, "rows set aside")
+        scale = self.intervals_.scale if hasattr(self, "intervals_") else Scale()
+        self._set_intervals(self.predict(X), y, sample_weight, "rows set aside", scale)
         return self
 
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
@@ -157,7 +159,9 @@ class ReadableModel:
 
         The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
         them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
-        intervals from the folds of a fit this holds nearly. Wider coverage gives wider intervals: bands never cross.
+        intervals from the folds of a fit this holds nearly. Widths depend on the prediction where the fit has learned
+        from its folds how. Wider coverage gives wider intervals: bands never cross. Ends lie in the range of the target
+        in training and a tenth of it beyond, and do not cross zero where it never did.
 
         Parameters
         ----------
@@ -181,9 +185,7 @@ class ReadableModel:
         if not hasattr(self, "intervals_"):
             message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
             raise AttributeError(message)
-        half_width = self.intervals_.half_width(coverage)
-        predicted = self.predict(X)
-        return np.stack([predicted - half_width, predicted + half_width], axis=1)
+        return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
@@ -264,6 +266,10 @@ class ReadableModel:
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
         return smaller
+
+    def _set_intervals(self, predicted: Floats, y: Any, weight: Any, source: Source, scale: Scale | None) -> None:
+        limits = target_limits(*(self.training_facts_[name] for name in ("target_min", "target_max")))
+        self.intervals_ = conformal_intervals(predicted, y, weight, source, scale=scale, limits=limits)
 
     def _target(self) -> str:
         return getattr(self, "target_name_", None) or "prediction"

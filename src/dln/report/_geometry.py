@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from dln.circuit._words import thousands
+from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
 from dln.report._page_data import NumberColumn, Scores, Sizes
 
@@ -61,7 +62,7 @@ class ScatterChart:
     side: float = _SIDE
 
 
-def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
+def scatter_chart(scores: Scores, intervals: Intervals | None) -> ScatterChart:
     """Return the plot of predicted against true values."""
     low, high = scores.ends
     left, right = _EDGE
@@ -78,14 +79,11 @@ def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
         for cell in scores.cells
     )
     band = ""
-    if half_width is not None:
-        corners = [
-            (low, low - half_width),
-            (high, high - half_width),
-            (high, high + half_width),
-            (low, low + half_width),
-        ]
-        band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
+    if intervals is not None:
+        edges = [edge for edge in intervals.scale.edges if low < edge < high]
+        predicted = sorted([low, *edges, *(math.nextafter(edge, high) for edge in edges), high])
+        lower, upper = (zip(end.tolist(), predicted, strict=True) for end in intervals.ends(predicted, USUAL))
+        band = " ".join(f"{across(x)},{up(y)}" for x, y in [*lower, *reversed(list(upper))])
     numbers = ticks(low, high, 4)
     return ScatterChart(
         tuple(Tick(across(number), thousands(number)) for number in numbers),

@@ -18,7 +18,7 @@ from dln._errors import CircuitError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals, check_widths
+from dln.readers._intervals import Intervals, Scale, check_widths, target_limits
 from dln.readers.model_file._schema import (
     FORMAT,
     MAGIC,
@@ -160,7 +160,7 @@ def _model(part: ModelPart) -> SavedModel:
         part.support,
         part.target,
         tuple(part.dates),
-        _intervals(part.intervals),
+        _intervals(part.intervals, part.training),
         part.kind,
         None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
@@ -227,12 +227,14 @@ def _check_training(part: TrainingPart, numbers: set[str]) -> None:
             )
 
 
-def _intervals(part: IntervalsPart | None) -> Intervals | None:
+def _intervals(part: IntervalsPart | None, training: TrainingPart) -> Intervals | None:
     if part is None:
         return None
-    if (reason := check_widths(part.widths)) is not None:
-        _fail(reason, "intervals.widths")
-    return Intervals(tuple(part.widths), part.source, part.weight)
+    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.factors or part.edges else Scale()
+    if (reason := check_widths(part.widths, scale.edges, scale.factors)) is not None:
+        _fail(reason, "intervals")
+    limits = target_limits(training.target_min, training.target_max)
+    return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
 
 
 def _circuit(part: ModelPart | SmallerPart, columns: tuple[Column, ...], decimals: int, inside: str = "") -> Circuit:

@@ -14,6 +14,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, IsMissing, Literal
+from dln.readers._intervals import Intervals, Scale
 from dln.readers.model_file._schema import (
     FORMAT,
     MAGIC,
@@ -99,13 +100,16 @@ def _part(model: SavedModel) -> ModelPart:
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
         dates=list(model.dates),
-        intervals=None
-        if model.intervals is None
-        else IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        intervals=None if model.intervals is None else _intervals_part(model.intervals),
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
     )
+
+
+def _intervals_part(intervals: Intervals) -> IntervalsPart:
+    scale = ([], []) if intervals.scale == Scale() else (list(intervals.scale.edges), list(intervals.scale.factors))
+    return IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), *scale)
 
 
 def _training_part(facts: Mapping[str, Any]) -> TrainingPart:
