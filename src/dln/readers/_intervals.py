@@ -1,26 +1,20 @@
 """Prediction intervals with guaranteed coverage: conformal, from errors on held-out rows.
 
-The errors are those of predictions for rows that had no part in making them: neither in choosing rules nor in weighting
-them. Errors of rows on which rules were chosen are too small, whatever is refitted afterwards.
+Held-out rows had no part in choosing rules or weights. From *rows set aside*, an interval of coverage c covers the
+target of a new row with probability c or more, whatever the model and the distribution, if it is drawn like those set
+aside (split conformal prediction). From *folds*, each row predicted by a model of the others, the same holds nearly.
+Both are averages over rows: for a given kind of row it can be more or less.
 
-- From *rows set aside*, an interval of coverage c covers the target of a new row with probability c or more, whatever
-  the model and the distribution, if the new row is drawn like those set aside (split conformal prediction).
-- From *folds*, each row predicted by a model of the others, the same holds nearly, for the model is a little better
-  than those of the folds; a distribution can be made for which coverage falls short.
+Errors often grow with the prediction, so widths follow a *scale*, learned from the errors on the folds of a fit by
+fifths of the prediction (normalised conformal prediction). Rows set aside later had no part in it: the guarantee stays.
 
-Both are averages over rows: for a given kind of row it can be more or less. Errors often grow with the prediction, so
-widths follow a *scale*, learned from the errors of a fit on its folds by fifths of the prediction (normalised conformal
-prediction). Rows set aside afterwards had no part in it, so the guarantee is the same with any scale.
-
-Ends are kept within what the target can be: its range in training and a tenth of it more on both sides, and zero where
-it never crosses zero. This costs coverage only where a target lies beyond; if rows are drawn alike, a new one lies
-beyond the range of n others with probability 2 / (n + 1) or less.
+Ends lie within what the target can be: its range in training and a tenth of it more, up to zero where it never crosses
+zero. That costs coverage only of targets beyond: a row drawn like n others is beyond them with probability 2/(n + 1).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final, Literal, TypeAlias
@@ -73,12 +67,6 @@ class Intervals:
     """Prediction intervals: for each coverage 1/200, 2/200, … the half-width where the scale is one, ascending.
 
     `widths` ends at the largest coverage that the rows allow; `weight` is the number of rows. Ends keep to `limits`.
-
-    >>> intervals = Intervals(tuple(range(180)), "rows set aside", 19.0, Scale((0.0,), (0.5, 1.5)), (-60.0, 500.0))
-    >>> intervals.half_width(0.5), intervals.half_width(0.9), intervals.half_width(0.99)
-    (99, 179, inf)
-    >>> intervals.ends([-10.0, 300.0], 0.5)
-    (array([-59.5, 151.5]), array([ 39.5, 448.5]))
     """
 
     widths: tuple[float, ...]
@@ -106,27 +94,10 @@ class Intervals:
 
 
 def target_limits(low: float, high: float) -> tuple[float, float]:
-    """Return the limits of what a target can be that was seen from low to high.
-
-    >>> target_limits(-10.0, 90.0), target_limits(5.0, 105.0)
-    ((-20.0, 100.0), (0.0, 115.0))
-    """
+    """Return the limits of what a target can be that was seen from low to high."""
     margin = _MARGIN * (high - low)
     floor, ceiling = low - margin, high + margin
     return max(floor, 0.0) if low >= 0 else floor, min(ceiling, 0.0) if high <= 0 else ceiling
-
-
-def check_widths(widths: Sequence[float], edges: Sequence[float], factors: Sequence[float]) -> str | None:
-    """Return the fault in widths and their scale from a file, or None."""
-    if len(factors) != len(edges) + 1 or any(not 0 < factor < float("inf") for factor in factors):
-        return "a scale has one factor more than edges, all of them above 0"
-    if list(edges) != sorted(set(edges)):
-        return "the edges of a scale must ascend"
-    if len(widths) >= STEPS:
-        return f"expected at most {STEPS - 1} widths, got {len(widths)}"
-    if any(not 0 <= width < float("inf") for width in widths) or list(widths) != sorted(widths):
-        return "widths must be finite, not negative, and ascend"
-    return None
 
 
 def conformal_intervals(
@@ -144,7 +115,7 @@ def conformal_intervals(
     ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new row weighs
     that average. Errors count in units of the `scale`; None learns it from them, and the guarantee holds nearly.
     """
-    from dln.data._rows import check_weight  # imports Numba, which readers of model files must not
+    from dln.data._rows import check_weight
 
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
@@ -190,9 +161,5 @@ def _learned_scale(predicted: Floats, errors: Floats, weight: Floats, one_row: f
 
 
 def _rounded_up(width: float) -> float:
-    """Return the smallest number of few digits that is not below a width.
-
-    >>> _rounded_up(1234.5), _rounded_up(0.00012), _rounded_up(0.0)
-    (1235.0, 0.00012, 0.0)
-    """
+    """Return the smallest number of few digits that is not below a width."""
     return float(Context(prec=DIGITS, rounding=ROUND_CEILING).plus(Decimal(repr(width))))

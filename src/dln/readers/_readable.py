@@ -89,14 +89,13 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain; a pandas Series or a dictionary is one row.
 
         Returns
         -------
         Explanations
-            One `Explanation` per row: ``prediction``, ``intercept``, ``terms`` and, where it is known, ``interval``.
-            ``to_pandas()`` and ``to_polars()`` have one line per row and term.
+            One `Explanation` per row; ``to_pandas()`` and ``to_polars()`` have one line per row and term.
 
         """
         check_is_fitted(self)
@@ -109,7 +108,7 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain.
         background : table like X
             The rows that they are compared with, those of training for example.
@@ -120,11 +119,6 @@ class ReadableModel:
             Contribution of each input column to the prediction of each row; parts of a date are added up.
         base : float
             The mean prediction of the background.
-
-        Raises
-        ------
-        ValueError
-            If a rule reads too many columns for exact values.
 
         """
         check_is_fitted(self)
@@ -157,11 +151,9 @@ class ReadableModel:
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
         """Return an interval for every row that holds its target with the given probability, on average over rows.
 
-        The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
-        them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
-        intervals from the folds of a fit this holds nearly. Widths depend on the prediction where the fit has learned
-        from its folds how. Wider coverage gives wider intervals: bands never cross. Ends lie in the range of the target
-        in training and a tenth of it beyond, and do not cross zero where it never did.
+        The guarantee, whatever the distribution, is for new rows drawn like those of `calibrate`; with intervals from
+        the folds of a fit it holds nearly. Widths follow the prediction as the errors on the fit's folds do. Ends lie
+        in the range of the target in training and a tenth of it beyond, and cross zero only where the target did.
 
         Parameters
         ----------
@@ -174,11 +166,6 @@ class ReadableModel:
         -------
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite if the calibration rows are too few for the coverage.
-
-        Raises
-        ------
-        AttributeError
-            If the model was not calibrated, and its fit had no held-out rows.
 
         """
         check_is_fitted(self)
@@ -198,7 +185,6 @@ class ReadableModel:
         Returns
         -------
         CircuitCost
-            Its ``total``, and the parts that make it up.
 
         """
         check_is_fitted(self)
@@ -216,8 +202,7 @@ class ReadableModel:
         Parameters
         ----------
         kind : {"circuit", "importance", "history", "frontier"}, default="circuit"
-            A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
-            held-out R².
+            A picture of the rules, or a chart: of importances, of the training, or of conditions against held-out R².
         max_rules : int or None, default=20
             Largest number of rules in the picture, those that move the prediction most; None: all.
         ax : matplotlib axes, optional

@@ -16,16 +16,8 @@ MAX_NAMES: Final = 20
 def summary_facts(model: Any) -> list[tuple[str, str]]:
     """Return names and texts of the facts of a fitted model; those of the training of networks first."""
     facts, circuit = model.training_facts_, model.circuit_
-    lines = [("rows", f"{thousands(facts['rows'])}, {thousands(facts['distinct_rows'])} of them distinct")]
-    if facts["distinct_rows"] == facts["rows"]:
-        lines = [("rows", thousands(facts["rows"]))]
-    if facts.get("folds") is not None:
-        kind, n_folds, n_groups = (facts["folds"].get(name) for name in ("kind", "n_folds", "n_groups"))
-        counts = [counted(n_folds, "fold")] * bool(n_folds) + [counted(n_groups, "group")] * bool(n_groups)
-        by = facts["folds"].get("column")
-        lines.append(("held out by", ", ".join([*([name_text(by)] if by else []), kind, *counts])))
-    if facts.get("network") is not None:
-        lines += _network_facts(model, facts["network"])
+    distinct = f", {thousands(facts['distinct_rows'])} of them distinct" * (facts["distinct_rows"] < facts["rows"])
+    network = [] if facts.get("network") is None else _network_facts(model, facts["network"])
     literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
     costs = [f"{thousands(int(model.cost(reading)))} ({reading})" for reading in get_args(Reading)]
     importances = model.importances_
@@ -33,12 +25,19 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
     unread = [name_text(row.column) for row in importances if row.column not in used]
     return [
-        *lines,
+        ("rows", f"{thousands(facts['rows'])}{distinct}"),
+        *([] if facts.get("folds") is None else [("held out by", _folds_text(**facts["folds"]))]),
+        *network,
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("operations", f"{' or '.join(costs)} per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
         *([("inputs not used", _listed(unread))] if unread else []),
     ]
+
+
+def _folds_text(kind: str, n_folds: int | None, n_groups: int | None, column: str | None = None) -> str:
+    counts = [counted(n, what) for n, what in ((n_folds, "fold"), (n_groups, "group")) if n is not None]
+    return ", ".join([*([name_text(column)] if column else []), kind, *counts])
 
 
 def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -118,14 +118,14 @@ class TrainingPart(_Part, frozen=True):
 class IntervalsPart(_Part, frozen=True):
     """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which.
 
-    Where there are factors, widths are multiplied by the first for predictions up to the first edge, and so on.
+    Widths are multiplied by the first factor for predictions up to the first edge, and so on.
     """
 
     source: TypingLiteral["rows set aside", "folds"]
     weight: Annotated[float, Meta(gt=0)]
     widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
-    edges: list[float] = []
-    factors: list[float] = []
+    edges: list[float]
+    factors: list[float]
 
 
 class SmallerPart(_Part, frozen=True):
