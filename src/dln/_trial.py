@@ -79,9 +79,8 @@ class CrossValidation:
         try:
             for train, test in self.splits:
                 model = clone(self.estimator).set_params(**task.params)
-                given = {} if self.groups is None else {"groups": self.groups[train]}
-                if not has_fit_parameter(model, "groups"):
-                    given = {}
+                takes_groups = has_fit_parameter(model, "groups")
+                given = {"groups": self.groups[train]} if takes_groups and self.groups is not None else {}
                 model.fit(_safe_indexing(self.X, train), self.y[train], **given)
                 losses.append(mean_squared_error(self.y[test], model.predict(_safe_indexing(self.X, test))))
                 if len(losses) <= len(task.limits) and sum(losses) > task.limits[len(losses) - 1]:

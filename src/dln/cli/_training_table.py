@@ -134,19 +134,18 @@ def labels_of(
     if by_time:
         if not (labels.dtype.is_numeric() or labels.dtype in (pl.Date, pl.Datetime)):
             held = dtype_words(labels.dtype)
-            message = f"--time {name!r} must hold dates like 2024-12-31, or numbers, but it holds {held}"
-            raise UsageError(message)
+            raise UsageError(f"--time {name!r} must hold dates like 2024-12-31, or numbers, but it holds {held}")
         labels = labels.to_physical()
     labels = labels.fill_nan(None) if labels.dtype.is_float() else labels
     missing = labels.is_null() & used
     if missing.any():
         row = int(missing.arg_max() or 0)
-        message = f"{option} {name!r} must hold a value in every row, but row {row + 1} of {file.label} holds none"
-        raise UsageError(message)
+        raise UsageError(
+            f"{option} {name!r} must hold a value in every row, but row {row + 1} of {file.label} holds none"
+        )
     labels = labels.filter(used)
     if (n_labels := labels.n_unique()) < FEWEST_LABELS:
-        message = f"{option} {name!r} must hold at least {FEWEST_LABELS} different values, got {n_labels}"
-        raise UsageError(message)
+        raise UsageError(f"{option} {name!r} must hold at least {FEWEST_LABELS} different values, got {n_labels}")
     return labels
 
 

@@ -17,7 +17,6 @@ from dln.data._folds import Counts, Floats, fold_weights, group_fold_weights, he
 from dln.data._source import refuse_mask
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-Codes: TypeAlias = npt.NDArray[np.int64]
 
 #: A row's part in a split; in neither if 0.
 TRAINED: Final = 1
@@ -41,7 +40,7 @@ class Division:
 
     kind: str = ""
     n_folds: int | None = None
-    groups: Codes | None = None
+    groups: Counts | None = None
     splits: npt.NDArray[np.int8] | None = None
 
     @property
@@ -71,12 +70,8 @@ class Division:
         if self.splits is not None:
             held_out, training = ((self.splits == part) * weight for part in (TESTED, TRAINED))
         else:
-            n_folds = self.n_folds or n_folds
-            held_out = (
-                fold_weights(weight, n_folds, counts)
-                if self.groups is None
-                else group_fold_weights(weight, n_folds, self.groups)
-            )
+            n, groups = self.n_folds or n_folds, self.groups
+            held_out = fold_weights(weight, n, counts) if groups is None else group_fold_weights(weight, n, groups)
             training = weight - held_out
         kept = held_out.any(axis=1) & training.any(axis=1)
         return Folds(held_out[kept], training[kept])
@@ -86,11 +81,10 @@ class Division:
         if self.splits is not None or self.n_folds is not None:
             folds = self.folds(weight, 0, counts)
             return (folds.held_out[-1], folds.training[-1]) if len(folds.training) else (np.zeros(len(weight)), weight)
-        held_out = (
-            held_out_weights(weight, share, counts, seed)
-            if self.groups is None
-            else held_out_groups(weight, share, self.groups, seed)
-        )
+        if self.groups is not None:
+            held_out = held_out_groups(weight, share, self.groups, seed)
+        else:
+            held_out = held_out_weights(weight, share, counts, seed)
         return held_out, weight - held_out
 
 
@@ -106,76 +100,64 @@ def read_division(cv: Any, X: Any, y: Floats, groups: Any, weight: Floats | None
     codes = None if groups is None else group_codes(groups, used)
     n_groups = 0 if codes is None else len(np.unique(codes[used]))
     if n_groups == 1:
-        message = "groups must hold at least 2 different labels, so that one can be held out, got 1"
-        raise ValueError(message)
+        raise ValueError("groups must hold at least 2 different labels, so that one can be held out, got 1")
     if cv is None or isinstance(cv, Integral):
         what, most = ("rows", int(used.sum())) if codes is None else ("groups", n_groups)
         if cv is not None and int(cv) > most:
-            message = f"cv={cv} needs at least {cv} {what}, got {most}"
-            raise ValueError(message)
+            raise ValueError(f"cv={cv} needs at least {cv} {what}, got {most}")
         return Division(what, None if cv is None else int(cv), codes)
     splits = np.zeros((0, len(y)), dtype=np.int8)
-    for k, (train, test) in enumerate(read_splits(cv, X, y, groups)):
+    for k, parts in enumerate(_read_splits(cv, X, y, groups)):
+        train, test = (rows[used[rows]] for rows in parts)
         row = np.zeros((1, len(y)), dtype=np.int8)
         row[0, train], row[0, test] = TRAINED, TESTED
-        for part, verb in ((TRAINED, "train"), (TESTED, "test")):
-            if not (row[0, used] == part).any():
-                message = f"split {k} of cv must have rows of weight above 0 to {verb} on, got none"
-                raise ValueError(message)
+        if not len(train) or not len(test):
+            verb = "test" if len(train) else "train"
+            raise ValueError(f"split {k} of cv must have rows of weight above 0 to {verb} on, got none")
         if codes is not None and (both := np.intersect1d(codes[train], codes[test])).size:
-            message = (
+            raise ValueError(
                 f"split {k} of cv must keep groups whole, but {len(both)} of them are both trained and tested on: use "
                 "a splitter for groups, like GroupKFold"
             )
-            raise ValueError(message)
         splits = np.concatenate([splits, row])
     return Division(type(cv).__name__ if hasattr(cv, "split") else "splits", None, codes, splits)
 
 
-def group_codes(groups: Any, used: npt.NDArray[np.bool_]) -> Codes:
-    """Return for each row the place of its label among those of the used rows, sorted.
-
-    >>> group_codes(["b", "a", "b"], np.array([True, True, True]))
-    array([1, 0, 1])
-    """
+def group_codes(groups: Any, used: npt.NDArray[np.bool_]) -> Counts:
+    """Return for each row the place of its label among those of the used rows, sorted."""
     refuse_mask(groups, "groups")
     series = nw.from_native(groups, series_only=True, pass_through=True)
     labels = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(groups)
     if labels.shape != used.shape:
-        message = f"groups must hold one label per row, shape {used.shape}, got shape {labels.shape}"
-        raise ValueError(message)
-    if labels.dtype.kind == "O":
-        missing = np.array([is_missing_type(type(label)) or label != label for label in labels], dtype=np.bool_)  # noqa: PLR0124 (NaN)
-    else:
-        missing = np.asarray(labels != labels)  # noqa: PLR0124 (NaN and NaT)
-    if missing.any():
-        message = f"groups must hold a label for every row, but that of row {int(missing.argmax())} is missing"
-        raise ValueError(message)
+        raise ValueError(f"groups must hold one label per row, shape {used.shape}, got shape {labels.shape}")
+    for row, label in enumerate(labels):
+        if is_missing_type(type(label)) or label != label:  # noqa: PLR0124 (NaN and NaT)
+            raise ValueError(f"groups must hold a label for every row, but that of row {row} is missing")
     codes = np.zeros(len(labels), dtype=np.int64)
     try:
         codes[used] = np.unique(labels[used], return_inverse=True)[1]
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
-        message = f"groups must hold labels of one kind, numbers or text, got {kinds}"
-        raise ValueError(message) from None
+        raise ValueError(f"groups must hold labels of one kind, numbers or text, got {kinds}") from None
     return codes
 
 
-def read_splits(cv: Any, X: Any, y: Floats, groups: Any) -> Iterator[tuple[Rows, Rows]]:
+def _read_splits(cv: Any, X: Any, y: Floats, groups: Any) -> Iterator[tuple[Rows, Rows]]:
     """Yield the training and the test rows of each split of a splitter or an iterable, or raise what is wrong."""
     k = -1
     for k, split in enumerate(cv.split(X, y, groups) if hasattr(cv, "split") else cv):
         if not isinstance(split, (tuple, list)) or len(split) != 2:  # noqa: PLR2004
-            message = f"split {k} of cv must be a pair, training rows and test rows, got {split!r}"
-            raise ValueError(message)
+            raise ValueError(f"split {k} of cv must be a pair, training rows and test rows, got {split!r}")
         train, test = (_row_numbers(rows, k, len(y)) for rows in split)
         if (both := np.intersect1d(train, test)).size:
-            message = f"split {k} of cv must not train on rows that it tests, but row {both[0]} is in both parts"
-            raise ValueError(message)
+            raise ValueError(
+                f"split {k} of cv must not train on rows that it tests, but row {both[0]} is in both parts"
+            )
         yield train, test
     if k < 0:
-        message = "cv must hold at least one split, got none (an iterator is empty after its first use: give a list)"
-        raise ValueError(message)
+        raise ValueError(
+            "cv must hold at least one split, got none (an iterator is empty after its first use: give a list)"
+        )
 
 
 def _row_numbers(rows: Any, split: int, n_rows: int) -> Rows:
@@ -183,11 +165,11 @@ def _row_numbers(rows: Any, split: int, n_rows: int) -> Rows:
     if found.dtype == np.bool_ and found.shape == (n_rows,):
         return np.flatnonzero(found)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        message = f"split {split} of cv must hold row numbers, got an array of {found.dtype}, shape {found.shape}"
-        raise ValueError(message)
+        raise ValueError(
+            f"split {split} of cv must hold row numbers, got an array of {found.dtype}, shape {found.shape}"
+        )
     if (wrong := found[(found < 0) | (found >= n_rows)]).size:
-        message = f"split {split} of cv must hold row numbers from 0 to {n_rows - 1}, got {wrong[0]}"
-        raise ValueError(message)
+        raise ValueError(f"split {split} of cv must hold row numbers from 0 to {n_rows - 1}, got {wrong[0]}")
     return found.astype(np.intp)
 
 
@@ -196,10 +178,6 @@ class ForwardChaining:
     """A splitter for times given as groups: each fold tests rows of one span of time, and trains on all before it.
 
     Rows of one time stay together, and their order does not matter.
-
-    >>> splits = ForwardChaining(2).split(None, None, [2021, 2020, 2022, 2021])
-    >>> [(train.tolist(), test.tolist()) for train, test in splits]
-    [([1], [0, 3]), ([0, 1, 3], [2])]
     """
 
     n_splits: int = 5
@@ -213,6 +191,6 @@ class ForwardChaining:
         times = np.asarray(groups)
         starts = np.sort(times)[np.arange(1, self.n_splits + 1) * len(times) // (self.n_splits + 1)]
         starts = np.unique(np.maximum(starts, times[times > times.min()].min()))
-        for k, start in enumerate(starts):
-            tested = (times >= start) & (times < starts[k + 1] if k + 1 < len(starts) else True)
-            yield np.flatnonzero(times < start), np.flatnonzero(tested)
+        spans = np.searchsorted(starts, times, side="right")
+        for span in range(1, len(starts) + 1):
+            yield np.flatnonzero(spans < span), np.flatnonzero(spans == span)

@@ -40,15 +40,14 @@ def row_counts(weight: Floats, repeated: npt.NDArray[np.bool_]) -> Counts:
     return counts
 
 
-def fold_weights(weight: Floats, n_folds: int, counts: Counts, start: npt.NDArray[np.intp] | None = None) -> Floats:
+def fold_weights(weight: Floats, n_folds: int, counts: Counts) -> Floats:
     """Return the part of each row's weight that every fold holds out, ``(n_folds, n)``; the parts add up to the weight.
 
     A row that counts once is held out whole, by one fold. The weight of the others is dealt out in equal units, one for
-    each count, as evenly as whole units allow. Rows are dealt in turn, or begin with the folds `start` ``(n,)``.
+    each count, as evenly as whole units allow. Rows are dealt in turn.
     """
     each, extra = np.divmod(counts, n_folds)
-    if start is None:
-        start = (np.cumsum(extra) - extra) % n_folds
+    start = (np.cumsum(extra) - extra) % n_folds
     place = (np.arange(n_folds)[:, np.newaxis] - start) % n_folds
     shares: Floats = (each + (place < extra)) / counts
     return np.asarray(shares * weight)
@@ -71,10 +70,6 @@ def group_fold_weights(weight: Floats, n_folds: int, groups: Counts) -> Floats:
 
     The heaviest groups are dealt first, each to the fold that is the lightest so far; among equals, in the order of
     their first rows.
-
-    >>> group_fold_weights(np.array([1.0, 7.0, 2.5, 1.0]), 2, np.array([3, 5, 4, 3]))
-    array([[0. , 7. , 0. , 0. ],
-           [1. , 0. , 2.5, 1. ]])
     """
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     totals = np.bincount(inverse, weight)

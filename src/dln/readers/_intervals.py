@@ -48,11 +48,7 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How wide intervals are, depending on the prediction: factors of mean one, the first up to the first edge.
-
-    >>> Scale((10.0, 20.0), (0.5, 1.0, 1.5)).at([5.0, 10.0, 15.0, 25.0])
-    array([0.5, 0.5, 1. , 1.5])
-    """
+    """How wide intervals are, depending on the prediction: factors of mean one, the first up to the first edge."""
 
     edges: tuple[float, ...] = ()
     factors: tuple[float, ...] = (1.0,)
@@ -155,9 +151,8 @@ def _learned_scale(predicted: Floats, errors: Floats, weight: Floats, one_row: f
     size = np.bincount(group, weight) / one_row
     of_groups = [weighted_quantile(errors[group == k], weight[group == k], USUAL) for k in range(len(size))]
     shrunk = (size * of_groups + _SHRINKAGE * overall) / (size + _SHRINKAGE)
-    return Scale(
-        tuple(edges.tolist()), tuple(_rounded_up(one) for one in (shrunk / np.average(shrunk, weights=size)).tolist())
-    )
+    factors = (shrunk / np.average(shrunk, weights=size)).tolist()
+    return Scale(tuple(edges.tolist()), tuple(map(_rounded_up, factors)))
 
 
 def _rounded_up(width: float) -> float:
