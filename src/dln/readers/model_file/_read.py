@@ -213,11 +213,11 @@ def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart)
         return None
     if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
         _fail("widths must be finite, not negative, and ascend", "intervals.widths")
-    if len(part.factors) != len(part.edges) + 1 or any(not 0 < factor < float("inf") for factor in part.factors):
+    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.edges or part.factors else Scale()
+    if len(scale.factors) != len(scale.edges) + 1 or any(not 0 < factor < float("inf") for factor in scale.factors):
         _fail("there must be one factor more than edges, all of them above 0", "intervals.factors")
     if part.edges != sorted(set(part.edges)):
         _fail("edges must ascend", "intervals.edges")
-    scale = Scale(tuple(part.edges), tuple(part.factors))
     limits = target_limits(training.target_min, training.target_max)
     return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
 

@@ -124,8 +124,8 @@ class IntervalsPart(_Part, frozen=True):
     source: TypingLiteral["rows set aside", "folds"]
     weight: Annotated[float, Meta(gt=0)]
     widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
-    edges: list[float]
-    factors: list[float]
+    edges: list[float] = []
+    factors: list[float] = []
 
 
 class SmallerPart(_Part, frozen=True):

@@ -14,7 +14,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
-from dln.readers._intervals import Intervals
+from dln.readers._intervals import Intervals, Scale
 from dln.readers.model_file import _schema as schema
 
 
@@ -88,8 +88,8 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
 
 
 def _intervals_part(intervals: Intervals) -> schema.IntervalsPart:
-    edges, factors = map(list, (intervals.scale.edges, intervals.scale.factors))
-    return schema.IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), edges, factors)
+    scale = () if intervals.scale == Scale() else (list(intervals.scale.edges), list(intervals.scale.factors))
+    return schema.IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), *scale)
 
 
 def _training_part(facts: Mapping[str, Any]) -> schema.TrainingPart:
