@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
@@ -26,7 +27,11 @@ from dln._regressor import (
 from dln._saving import without_unused_categories
 from dln.circuit._circuit import Values
 from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._constraints import Constraint, check_constraints
+from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
+from dln.data._source import array_names, open_source
+from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
@@ -78,6 +83,12 @@ class RuleRegressor(CircuitRegressor):
     cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
         Folds for all that is chosen on held-out rows: teachers, target, size, frontier, intervals. None: 5 folds, of
         which sizes are validated on 1 to 3; with groups on all. Rows that no fold holds out have no part in the choice.
+    monotonic_cst : dict of names to -1, 0 or 1, list with one of them per column, or None, default=None
+        Columns of numbers as which rise the prediction may not fall (1) or may not rise (-1), missing values apart.
+        That holds for every input: it is proved of the finished model, and of those that `prune` returns.
+    interaction_cst : list of lists of columns, "no_interactions", "pairwise" or None, default=None
+        Columns that may meet in one rule: those of a group, by names or indices. Columns not named are one further
+        group. "no_interactions": one column per rule; "pairwise": two.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32
@@ -97,6 +108,8 @@ class RuleRegressor(CircuitRegressor):
     ----------
     circuit_ : Circuit
         The model: rules in the user's names and units.
+    constraints_ : ConstraintTable
+        The constraints, each with a sentence and the outcome of its proof.
     frontier_ : Frontier
         Conditions against held-out R², and the best models found for fewer conditions.
     intervals_ : Intervals
@@ -128,6 +141,8 @@ class RuleRegressor(CircuitRegressor):
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
         "n_generations": [Interval(Integral, 0, None, closed="left")],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"no_interactions", "pairwise"}), None],
     }
 
     def __init__(
@@ -143,6 +158,8 @@ class RuleRegressor(CircuitRegressor):
         n_synthetic_rows: int = 3000,
         n_generations: int = 16,
         cv: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -161,6 +178,8 @@ class RuleRegressor(CircuitRegressor):
         self.n_synthetic_rows = n_synthetic_rows
         self.n_generations = n_generations
         self.cv = cv
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -196,16 +215,17 @@ class RuleRegressor(CircuitRegressor):
         deadline = Deadline(self.max_seconds)
         rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
+        constraints = self._read_constraints(X, rows)
         config = self._config()
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))
-            sample = self._sample(rows, some, values)
+            sample = self._sample(rows, some, values, constraints)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, constraints, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
@@ -229,9 +249,25 @@ class RuleRegressor(CircuitRegressor):
         n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
         return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))
 
-    def _sample(self, rows: Rows, some: CanonicalRows, values: Sequence[Values]) -> Sample:
+    @property
+    def constraints_(self) -> ConstraintTable:
+        """The constraints, each with a sentence and the outcome of its proof."""
+        check_is_fitted(self)
+        return constraint_table(self._constraints, self.circuit_.columns, self._target())
+
+    def _read_constraints(self, X: Any, rows: Rows) -> tuple[Constraint, ...]:
+        if self.monotonic_cst is None and self.interaction_cst is None:
+            return ()
+        source = open_source(X)
+        names = array_names(source.n_columns) if source.names is None else source.names
+        return read_constraints(self.monotonic_cst, self.interaction_cst, list(names), rows.table.columns)
+
+    def _sample(
+        self, rows: Rows, some: CanonicalRows, values: Sequence[Values], constraints: tuple[Constraint, ...]
+    ) -> Sample:
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
+        inputs = replace(inputs, constraints=constraints)
         n = len(some.index)
         counts, division = rows.counts[:n], rows.division.at(slice(n))
         row_weight = float(some.weight.sum() / counts.sum())
@@ -251,6 +287,7 @@ class RuleRegressor(CircuitRegressor):
         learned: Learned,
         some: CanonicalRows,
         values: Sequence[Values],
+        constraints: tuple[Constraint, ...],
         *,
         were_set_aside: bool,
     ) -> None:
@@ -267,11 +304,14 @@ class RuleRegressor(CircuitRegressor):
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
+        for circuit in circuits:
+            check_constraints(circuit, constraints, rows.target_name or "prediction")
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
         # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
         larger += [Point(size, None, None, r2) for size, r2 in explained.items()]
         self._learned(X, rows, circuits[-1])
+        self._constraints = constraints
         self.support_ = list(kept[-1].support)
         ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)
         self._frontier = Frontier(tuple(ascending), learned.ceiling)

@@ -24,10 +24,12 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     used = {circuit.columns[literal.column].name for literal in circuit.literals}
     read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
     unread = [name_text(row.column) for row in importances if row.column not in used]
+    constraints = getattr(model, "constraints_", None)
     return [
         ("rows", f"{thousands(facts['rows'])}{distinct}"),
         *([] if facts.get("folds") is None else [("held out by", _folds_text(**facts["folds"]))]),
         *network,
+        *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("operations", f"{' or '.join(costs)} per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
