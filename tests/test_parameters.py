@@ -14,6 +14,8 @@ from models import network, small
         ({"max_conditions": 0}, "max_conditions"),
         ({"max_rule_length": 0}, "max_rule_length"),
         ({"max_rules": 0}, "max_rules"),
+        ({"min_samples_rule": 0}, "min_samples_rule"),
+        ({"min_samples_rule": 0.3}, "min_samples_rule"),
         ({"n_teachers": -1}, "n_teachers"),
         ({"loss": "mse"}, "loss"),
         ({"quantile": 1.0}, "quantile"),
