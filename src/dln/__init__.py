@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dln._dln import DLNRegressor
     from dln._errors import (
         CircuitError,
+        ColumnWarning,
         CompileCacheWarning,
         ExportError,
         MissingExtraError,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         NotVerifiedWarning,
         PrecisionWarning,
         TimeLimitWarning,
+        UnknownCategoryWarning,
         VerificationError,
     )
     from dln._load import Predictor, load, load_predictor
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Circuit",
     "CircuitError",
+    "ColumnWarning",
     "CompileCacheWarning",
     "DLNRegressor",
     "ExportError",
@@ -43,6 +46,7 @@ __all__ = [
     "Predictor",
     "RuleRegressor",
     "TimeLimitWarning",
+    "UnknownCategoryWarning",
     "VerificationError",
     "__version__",
     "load",

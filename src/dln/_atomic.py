@@ -6,6 +6,7 @@ import contextlib
 import glob
 import os
 import secrets
+import shutil
 import stat
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -19,11 +20,14 @@ UNFINISHED: Final = ".tmp"
 def write_atomically(path: AnyPath, data: bytes, *, durable: bool = True) -> None:
     """Write a file so that at every moment, whatever happens, `path` holds the old bytes or the new ones.
 
-    The bytes go to a file beside it, reach the disk, and only then take the name. A symbolic link stays one, and a file
-    keeps its permissions. What is not `durable` may be lost or cut short when the machine stops: for what can be made
-    again, and is checked when it is read.
+    The bytes go to a file beside it, reach the disk, and only then take the name. A symbolic link stays one, a file
+    keeps its permissions, and a device or a pipe is opened and written. What is not `durable` may be lost or cut short
+    when the machine stops: for what can be made again, and is checked when it is read.
     """
     target = Path(os.path.realpath(path))
+    if is_special(target):
+        target.write_bytes(data)
+        return
     # Random, so that two writers never share it.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
@@ -39,8 +43,17 @@ def write_atomically(path: AnyPath, data: bytes, *, durable: bool = True) -> Non
         _flush_folder(target.parent)
 
 
+def is_special(path: Path) -> bool:
+    """Return whether something is there that is no regular file, like a device or a pipe: it must not be replaced."""
+    return path.exists() and not path.is_file()
+
+
 def take_name(finished: Path, target: Path) -> None:
     """Give a file the name of another in the same file system, whose permissions it takes over, at once."""
+    if is_special(target):
+        with finished.open("rb") as file, target.open("wb") as special:
+            shutil.copyfileobj(file, special)
+        return
     with contextlib.suppress(FileNotFoundError):
         finished.chmod(stat.S_IMODE(target.stat().st_mode))
     finished.replace(target)

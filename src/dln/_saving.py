@@ -101,7 +101,8 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
         tests = [one for circuit in circuits for one in circuit.literals if isinstance(one, IsIn) and one.column == j]
         used = sorted({code for test in tests for code in test.codes})
         new_codes[j] = {code: new for new, code in enumerate(used)}
-        columns[j] = Column(column.name, tuple(column.categories[code] for code in used))
+        kept = tuple(column.categories[code] for code in used)
+        columns[j] = replace(column, categories=kept, seen=column.seen if used else None)
 
     def renamed(literal: Literal) -> Literal:
         if not isinstance(literal, IsIn) or literal.column not in new_codes:

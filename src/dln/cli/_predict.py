@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._messages import UsageError, print_status
+from dln.cli._messages import UsageError, print_error, print_status
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,6 +62,7 @@ def predict(
     from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import needed_columns
     from dln.cli._table_file import STANDARD, open_table
+    from dln.data._categories import unknown_text
 
     kind = output_kind(output)
     check_output(output, force=force)
@@ -76,9 +78,12 @@ def predict(
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with _progress() if is_shown else nullcontext(lambda _: None) as advance:
-            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance)
+            unknown: Counter[Any] = Counter()
+            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance, unknown)
             n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
+    if unknown and not quiet:
+        print_error(unknown_text(unknown))
     if as_json:
         from dln.cli._printing import print_json
 
@@ -142,6 +147,7 @@ def _predicted(
     half_width: float | None,
     with_input: bool,  # noqa: FBT001 (bound by `partial`)
     advance: Callable[[int], None],
+    unknown: Counter[Any],
     frame: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the predictions of some rows, beside their own columns if these are wanted."""
@@ -152,7 +158,7 @@ def _predicted(
     numbers: Any = []
     if frame.height:
         first_row = int(frame[_ROW][0]) + 1
-        numbers = predictor.predict(model_columns(file, frame, predictor.circuit_, first_row))
+        numbers = predictor.predict_and_count(model_columns(file, frame, predictor.circuit_, first_row), unknown)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
     columns = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]

@@ -43,6 +43,7 @@ def tune(
     ] = None,
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
+    setting: _options.Set = None,
     drop: _options.Drop = None,
     categorical: _options.Categorical = None,
     keep: _options.Keep = None,
@@ -55,16 +56,18 @@ def tune(
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
+    from dln._errors import import_extra
     from dln.cli._files import check_model_output
     from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
 
+    import_extra("optuna", "dln tune", "tune")  # before the table is read
     if output is not None:
         check_model_output(output, force=force)
     end = time.monotonic() + (_options.seconds(time_limit) or math.inf)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
-    size = _options.limits(learner, max_conditions, max_rule_length, None)
-    model = kind(random_state=seed, **size)
+    fixed = _options.limits(learner, max_conditions, max_rule_length, None) | _options.settings(learner, setting or ())
+    model = kind(**{"random_state": seed, **fixed})
     chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or ())
     file, data = read_training_table(table, chosen)
     storage = storage or f"{'stdin' if table == '-' else Path(table).name.partition('.')[0]}.tune.log"
@@ -88,7 +91,7 @@ def tune(
                 data.X,
                 data.y,
                 n_trials=trials,
-                space=lambda trial: {**space(trial), **size},  # the user's limits are not searched
+                space=lambda trial: {**space(trial), **fixed},  # what the user sets is not searched
                 storage=storage,
                 random_state=seed,
                 n_jobs=jobs,

@@ -87,7 +87,12 @@ def _part(model: SavedModel) -> ModelPart:
         intercept=circuit.intercept,
         **_nodes(circuit),
         columns=[
-            ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            ColumnPart(
+                column.name,
+                None if column.categories is None else list(column.categories),
+                column.whole_to,
+                None if column.seen is None else list(column.seen),
+            )
             for column in circuit.columns
         ],
         named=model.named,
