@@ -36,6 +36,7 @@ def show(
         document = {
             "columns": columns,
             "columns_used": columns_used(fitted),
+            "importances": fitted.importances_.to_dicts(),
             "epochs": getattr(fitted, "n_iter_", None),
             "operations": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
         }

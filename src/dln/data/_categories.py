@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import warnings
 import zlib
 from collections import Counter
@@ -56,24 +57,24 @@ def learn_categories(raw: Raw, name: str) -> tuple[Codes, tuple[Category, ...]]:
 def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> None:
     """Warn of a column of text that reads as numbers, or that has a text of its own in every row."""
     counts = np.bincount(codes[codes >= 0], minlength=len(categories))
-    n_rows, n_numbers = len(codes), int(sum(counts[list(map(_reads_as_number, categories))]))
-    what = ""
-    if n_numbers >= MEANT * counts.sum() > 0:
+    n_rows, n_known, what = len(codes), int(counts.sum()), ""
+    if n_known < ROWS_TO_JUDGE:
+        return
+    if (n_numbers := int(counts[list(map(_reads_as_number, categories))].sum())) >= MEANT * n_known:
         what = (
             f"holds text that reads as numbers in {n_numbers} of {n_rows} rows, but is taken as categories: convert it "
             "to numbers, or name it in categorical_features"
         )
-    elif len(categories) > DIFFERENT * counts.sum() >= DIFFERENT * ROWS_TO_JUDGE:
+    elif len(categories) > DIFFERENT * n_known:
         what = f"holds {len(categories)} different texts in {n_rows} rows, which name the rows: leave it out"
     if what:
         warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=2)
 
 
 def _reads_as_number(text: Category) -> bool:
-    """Return whether text is a number; 01067 is a code."""
+    """Return whether text is a number; 01067 is a code, and so are numbers too long for a float."""
     try:
-        is_code = isinstance(text, str) and text.strip().isdecimal() and text.strip() != str(int(text))
-        return isinstance(text, str) and not is_code and math.isfinite(float(text))
+        return abs(float(text)) < LARGEST_WHOLE and not re.fullmatch(r"\s*0\d+\s*", str(text))
     except ValueError:
         return False
 
