@@ -125,25 +125,12 @@ class Predictor:
 
         """
         unknown = Counter[tuple[str, Category]]()
-        predicted = self.predict_and_count(X, unknown)
+        predicted = self._predict_and_count(X, unknown)
         warn_of_unknown(unknown)
         return predicted
 
-    def predict_and_count(self, X: Any, unknown: Counter[tuple[str, Category]]) -> npt.NDArray[np.float64]:
-        """Return predictions; rows of categories that the training table did not have are counted, not warned of.
-
-        Parameters
-        ----------
-        X : table
-            As for `predict`.
-        unknown : Counter
-            Rows by column and category; those of this table are added.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-
-        """
+    def _predict_and_count(self, X: Any, unknown: Counter[tuple[str, Category]]) -> npt.NDArray[np.float64]:
+        """Return predictions; rows of categories that the training table did not have are counted, not warned of."""
         batches = [self._predict(batch) for batch in read_batches(X, self.circuit_.columns, self._used, unknown)]
         return np.concatenate(batches) if len(batches) > 1 else batches[0]
 

@@ -48,7 +48,7 @@ def judge_column(
     """Return what a column is taken for, and the columns to learn from that are made of it."""
     fact, made = _judged(file, column, used, as_category=as_category, keep=keep)
     known = column.filter(used).drop_nulls()
-    examples = tuple(str(value)[:EXAMPLE] for value in known.head(ROWS_TO_JUDGE).unique(maintain_order=True).head(3))
+    examples = tuple(str(value)[:EXAMPLE] for value in known.head(1000).unique(maintain_order=True).head(3))
     missing = made[0].null_count() if made else int(used.sum()) - len(known)
     return fact._replace(missing=missing, examples=examples), made
 

@@ -158,13 +158,14 @@ def _predicted(
     numbers: Any = []
     if frame.height:
         first_row = int(frame[_ROW][0]) + 1
-        numbers = predictor.predict_and_count(model_columns(file, frame, predictor.circuit_, first_row), unknown)
+        columns = model_columns(file, frame, predictor.circuit_, first_row)
+        numbers = predictor._predict_and_count(columns, unknown)  # noqa: SLF001 (one sentence for the whole table)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    columns = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
+    parts = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
     if half_width is not None:
-        columns += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
-    return pl.DataFrame(columns)
+        parts += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
+    return pl.DataFrame(parts)
 
 
 @contextmanager

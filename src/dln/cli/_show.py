@@ -38,7 +38,7 @@ def show(
             "columns_used": columns_used(fitted),
             "importances": fitted.importances_.to_dicts(),
             "epochs": getattr(fitted, "n_iter_", None),
-            "operations": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
+            "cost": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
         }
         _printing.print_json({**_printing.model_json(model, fitted, max_rules), **document})
         return
