@@ -30,7 +30,7 @@ def test_a_model_is_exported_and_verified(house, tmp_path):
 
 
 def test_an_export_in_json(house, tmp_path):
-    """`dln export --json` prints the file, its format and the engine that ran it; a model on standard output has none."""
+    """`dln export --json` prints the file, its format and the engine that ran it."""
     path = str(tmp_path / "price.py")
     document = json.loads(run("export", str(house), "-o", path, "--json").stdout)
     assert (document["file"], document["format"]) == (path, "python")
