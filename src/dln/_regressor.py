@@ -124,7 +124,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
     n_jobs: int | None
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
+        """Return predictions for a table with the columns of `fit`: named ones in any order, others do no harm.
 
         Parameters
         ----------
