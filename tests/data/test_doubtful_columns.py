@@ -103,6 +103,8 @@ def test_unknown_rows_are_counted_by_value():
     column = Column("c", ("a",), seen=(fingerprint("a"), fingerprint("b")))
     codes_of(np.array(["a", "b", "x", "x", None, 3], dtype=object), column, 0, unknown)
     assert unknown == {("c", "x"): 2, ("c", 3): 1}
+    codes_of(np.array(["\ud800"], dtype=object), column, 0, unknown)
+    assert unknown["c", "\ud800"] == 1, "half a character is a new category like any other"
 
 
 def test_columns_that_the_model_does_not_know(towns):

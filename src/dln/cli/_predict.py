@@ -78,12 +78,12 @@ def predict(
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with _progress() if is_shown else nullcontext(lambda _: None) as advance:
-            unknown: Counter[Any] = Counter()
+            unknown: list[Counter[Any]] = []
             predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance, unknown)
             n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
-    if unknown and not quiet:
-        print_error(unknown_text(unknown))
+    if any(unknown) and not quiet:
+        print_error(unknown_text(sum(unknown, Counter())))
     if as_json:
         from dln.cli._printing import print_json
 
@@ -113,11 +113,10 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
     # Row numbers, so that a message can name the file's own row.
     rows = file.scan().select(taken).with_row_index(_ROW)
     first = predicted(rows.limit(0).collect())
-    n_rows = 0
+    n_rows: list[int] = []  # of each batch, since batches run side by side
 
     def counted(frame: pl.DataFrame) -> pl.DataFrame:
-        nonlocal n_rows
-        n_rows += frame.height
+        n_rows.append(frame.height)
         return predicted(frame)
 
     query = rows.map_batches(counted, schema=first.schema, streamable=True, projection_pushdown=False)
@@ -129,7 +128,7 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
                 zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
                 separator = "\t" if kind == "tsv" else ","
                 query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
-            if not n_rows:
+            if not sum(n_rows):
                 raise UsageError(f"{file.label} has a header but no rows: there is nothing to predict")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
@@ -138,7 +137,7 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
             for frame in rows.collect_batches(chunk_size=BATCH):
                 predicted(frame)
         raise file.unreadable() from None
-    return n_rows
+    return sum(n_rows)
 
 
 def _predicted(
@@ -147,7 +146,7 @@ def _predicted(
     half_width: float | None,
     with_input: bool,  # noqa: FBT001 (bound by `partial`)
     advance: Callable[[int], None],
-    unknown: Counter[Any],
+    unknown: list[Counter[Any]],
     frame: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the predictions of some rows, beside their own columns if these are wanted."""
@@ -159,7 +158,9 @@ def _predicted(
     if frame.height:
         first_row = int(frame[_ROW][0]) + 1
         columns = model_columns(file, frame, predictor.circuit_, first_row)
-        numbers = predictor._predict_and_count(columns, unknown)  # noqa: SLF001 (one sentence for the whole table)
+        found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
+        numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the whole table)
+        unknown.append(found)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
     parts = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]

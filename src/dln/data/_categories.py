@@ -49,8 +49,7 @@ def learn_categories(raw: Raw, name: str) -> tuple[Codes, tuple[Category, ...]]:
             writable_text(category, f"a category of column {name!r}")
         elif math.isinf(category):
             check_finite(np.array([category]), name)
-    is_boolean = bool(distinct) and all(isinstance(category, bool) for category in distinct)
-    categories = (False, True) if is_boolean else tuple(sorted(distinct, key=_key))
+    categories = (False, True) if are_booleans(distinct) else tuple(sorted(distinct, key=_key))
     return recoded(codes, distinct, categories), categories
 
 
@@ -68,7 +67,7 @@ def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> N
     elif len(categories) > DIFFERENT * n_known:
         what = f"holds {len(categories)} different texts in {n_rows} rows, which name the rows: leave it out"
     if what:
-        warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=2)
+        warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=6)  # the caller of fit
 
 
 def _reads_as_number(text: Category) -> bool:
@@ -79,9 +78,14 @@ def _reads_as_number(text: Category) -> bool:
         return False
 
 
+def are_booleans(categories: Sequence[Category]) -> bool:
+    """Return whether categories are Booleans; to Python, True equals 1."""
+    return bool(categories) and all(isinstance(category, bool) for category in categories)
+
+
 def fingerprint(category: Category) -> int:
     """Return 16 bits of a category: enough to notice a new one, too few to tell which ones there were."""
-    return zlib.crc32(str(category).encode()) & 0xFFFF
+    return zlib.crc32(str(category).encode(errors="replace")) & 0xFFFF
 
 
 def codes_of(
@@ -114,7 +118,9 @@ def warn_of_unknown(unknown: Counter[tuple[str, Category]]) -> None:
 
 def unknown_text(unknown: Counter[tuple[str, Category]]) -> str:
     """Return a sentence on categories that the training table did not have."""
-    listed = [f"{value!r} in column {name!r} ({n} row{'s' * (n > 1)})" for (name, value), n in unknown.most_common(5)]
+    listed = [
+        f"{value!r:.40} in column {name!r} ({n} row{'s' * (n > 1)})" for (name, value), n in unknown.most_common(5)
+    ]
     more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""  # noqa: PLR2004 (as many as are listed)
     return f"categories that the training data did not have, and that no rule names: {', '.join(listed)}{more}"
 

@@ -230,7 +230,7 @@ def warn_of_row_numbers(name: str, values: Values) -> None:
             f"column {name!r} numbers the rows: every row has a number of its own; leave it out, since in other rows "
             "such numbers mean nothing"
         )
-        warnings.warn(message, ColumnWarning, stacklevel=2)
+        warnings.warn(message, ColumnWarning, stacklevel=6)  # the caller of fit
 
 
 def check_finite(values: Values, name: str, first_row: int = 0) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, Values
-from dln.data._categories import fingerprint
+from dln.data._categories import are_booleans, fingerprint
 from dln.data._column_kinds import LARGEST_WHOLE
 from dln.data._dates import WEEKDAYS
 from dln.data._source import read_together, refuse_mask
@@ -91,7 +91,9 @@ def describe(columns: Sequence[Column], values: Sequence[Values], rows: npt.NDAr
             high = np.fmax.reduce(known)
             if np.fmin.reduce(known) == 0 and 1 <= high < LARGEST_WHOLE and not (known % 1 > 0).any():
                 described[j] = replace(column, whole_to=int(high))
-        elif column.categories not in {(False, True), WEEKDAYS} and len(column.categories) <= MAX_SEEN:
+        elif (
+            column.categories != WEEKDAYS and len(column.categories) <= MAX_SEEN and not are_booleans(column.categories)
+        ):
             seen = {fingerprint(column.categories[code]) for code in np.unique(known).tolist() if code != MISSING}
             described[j] = replace(column, seen=tuple(sorted(seen)))
     return tuple(described)
