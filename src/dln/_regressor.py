@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
@@ -21,14 +22,15 @@ from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved, training_facts
-from dln.circuit._circuit import Circuit, Values
+from dln.circuit._circuit import Category, Circuit, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
+from dln.data._categories import warn_of_unknown
 from dln.data._division import Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
-from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
@@ -50,7 +52,7 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "min_frequency": [Interval(Integral, 1, None, closed="left")],
     "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": ["random_state"],
-    "n_jobs": [Integral, None],
+    "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     "verbose": ["verbose"],
 }
 
@@ -66,13 +68,14 @@ class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
     def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        self.table: Table = learn_table(X, model.categorical_features)
+        table = learn_table(X, model.categorical_features)
         self.target_name = getattr(y, "name", None)
-        self.y = check_target(y, self.table.n_rows, "y")
-        n = self.table.n_rows
+        n = table.n_rows
+        self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
         self._division = read_division(model.cv, X, self.y, groups, weight)
-        self.distinct: CanonicalRows = canonical_rows(self.table.values, self.y, weight, self._division.labels)
+        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
+        self.table: Table = replace(table, columns=describe(table.columns, table.values, self.distinct.index))
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
@@ -133,7 +136,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
     n_jobs: int | None
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
+        """Return predictions for a table with the columns of `fit`: named ones in any order, others do no harm.
 
         Parameters
         ----------
@@ -150,11 +153,13 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         prepared, threads = self._prepared_circuit(), n_threads(self.n_jobs)
         if self._is_plain_array(X) and (fast := predict_array(prepared, X, threads)) is not None:
             return fast
-        batches = read_batches(X, self.circuit_.columns, only=prepared.used)
+        unknown = Counter[tuple[str, Category]]()
+        batches = read_batches(X, self.circuit_.columns, prepared.used, unknown)
         predicted = [predict_values(prepared, next(batches).values, threads)]
         if not has_names(X) or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
         predicted += [predict_values(prepared, batch.values, threads) for batch in batches]
+        warn_of_unknown(unknown)
         return np.concatenate(predicted) if len(predicted) > 1 else predicted[0]
 
     def save(self, path: AnyPath) -> None:
@@ -253,4 +258,4 @@ def n_threads(n_jobs: int | None) -> int:
     cores = os.cpu_count() or 1
     if n_jobs is None:
         return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs

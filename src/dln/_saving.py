@@ -95,7 +95,8 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
         if column.categories and not all(isinstance(category, bool) for category in column.categories):
             tests = {literal for circuit in circuits for literal in circuit.literals if literal.column == j}
             used = {code for test in tests if isinstance(test, IsIn) for code in test.codes}
-            columns[j] = Column(column.name, tuple(column.categories[code] for code in sorted(used)))
+            kept = tuple(column.categories[code] for code in sorted(used))
+            columns[j] = replace(column, categories=kept, seen=column.seen if used else None)
     return [recoded(circuit, tuple(columns)) for circuit in circuits]
 
 

@@ -31,7 +31,7 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
         *network,
         *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
-        ("operations", f"{' or '.join(costs)} per prediction"),
+        ("cost", f"{' or '.join(costs)} operations per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
         *([("inputs not used", _listed(unread))] if unread else []),
     ]

@@ -194,15 +194,19 @@ def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | No
 
 
 def _column(j: int, part: schema.ColumnPart) -> Column:
+    if part.categories is None and part.seen is not None:
+        _fail("a column of numbers has seen no categories", f"columns[{j}].seen")
     if part.categories is None:
-        return Column(part.name)
+        return Column(part.name, whole_to=part.whole_to)
+    if part.whole_to is not None:
+        _fail("a column of categories has no largest number", f"columns[{j}].whole_to")
     seen: set[tuple[bool, Category]] = set()
     for k, category in enumerate(part.categories):
         key = isinstance(category, bool), category  # to Python, True equals 1
         if key in seen:
             _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
         seen.add(key)
-    return Column(part.name, tuple(part.categories))
+    return Column(part.name, tuple(part.categories), seen=None if part.seen is None else tuple(part.seen))
 
 
 def _check_rest(part: schema.ModelPart) -> None:

@@ -45,6 +45,10 @@ class ColumnPart(_Part, frozen=True):
 
     name: str
     categories: list[str | bool | int | float] | None = None
+    whole_to: Annotated[int, Meta(ge=1)] | None = None
+    """The largest number of a column that was learned from whole numbers from 0 up only."""
+    seen: list[Annotated[int, Meta(ge=0, lt=65536)]] | None = None
+    """Fingerprints of all categories of the training table, the last 16 bits of their CRC-32, ascending."""
 
 
 class AbovePart(_Part, frozen=True, tag_field="test", tag="above"):

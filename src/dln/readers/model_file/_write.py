@@ -70,7 +70,12 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         intercept=circuit.intercept,
         **_nodes(circuit),
         columns=[
-            schema.ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            schema.ColumnPart(
+                column.name,
+                None if column.categories is None else list(column.categories),
+                column.whole_to,
+                None if column.seen is None else list(column.seen),
+            )
             for column in circuit.columns
         ],
         named=model.named,
