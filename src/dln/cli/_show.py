@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,13 @@ def show_model(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
+    by: Annotated[
+        Literal["rule", "column"] | None,
+        typer.Option(
+            help="One by one, or rules on one column added up to bands.",
+            show_default="bands where a column has four such rules",
+        ),
+    ] = None,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
@@ -41,7 +48,7 @@ def show_model(
         }
         print_json({**model_json(model, fitted, max_rules), **document})
         return
-    show(rules_table(fitted, max_rules), "", facts([("file", model), *summary_facts(fitted)]))
+    show(rules_table(fitted, max_rules, by=by), "", facts([("file", model), *summary_facts(fitted)]))
     if len(fitted.frontier_) > 1:
         show(
             "\nHeld-out R² of other sizes, and the sizes that dln prune can cut the model to:\n", str(fitted.frontier_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit
 from dln.circuit._conditions import count_conditions
 from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
+from dln.readers._curves import MIN_RULES, Curve, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ MAX_ROWS: Final = 120
 _HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
+By: TypeAlias = Literal["rule", "column"]
 
 
 class Records(Generic[Row]):
@@ -86,9 +88,18 @@ class RuleTable(Records[RuleRow]):
 
     rows: tuple[RuleRow, ...]
     _names: ClassVar = tuple(field.name for field in fields(RuleRow))
-    intercept: float
-    decimals: int
+    circuit: Circuit
     target: str = "prediction"
+
+    @property
+    def intercept(self) -> float:
+        """The prediction where no rule fires."""
+        return self.circuit.intercept
+
+    @property
+    def decimals(self) -> int:
+        """Weights are multiples of ``10**-decimals``."""
+        return self.circuit.decimals
 
     @property
     def n_conditions(self) -> int:
@@ -101,20 +112,43 @@ class RuleTable(Records[RuleRow]):
         return f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
 
     def __repr__(self) -> str:
-        cells = [_HEADINGS, *self._cells()]
+        return self.to_text()
+
+    def to_text(self, by: By | None = None) -> str:
+        """Return the rules in words, a line each; ``by="column"`` adds up rules that read one column only to bands.
+
+        By default the bands are shown of columns that four rules or more read alone, and with ``by="rule"`` of none.
+        """
+        shown, read_as_curves = self.split(by)
+        cells = [_HEADINGS, *self._cells(shown)]
         a, b, c = (max(len(row[i]) for row in cells) for i in range(3))
         lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
-        if (hidden := len(self.rows) - MAX_ROWS) > 0:
+        if (hidden := len(shown) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
+        for curve in read_as_curves:
+            weights = [weight_text(band.weight, self.decimals) for band in curve.bands]
+            width = max(a, *map(len, weights))
+            lines += ["", curve_title(self.circuit, curve)]
+            lines += [f"{weight:>{width}}  {band.text}" for weight, band in zip(weights, curve.bands, strict=True)]
         title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
-        return "\n".join([title, *lines, self.size_text])
+        return "\n".join([title, *lines, *([""] if read_as_curves else []), self.size_text])
+
+    def split(self, by: By | None = None) -> tuple[list[RuleRow], list[Curve]]:
+        """Return the rules that are read one by one, and the curves that the others are read as."""
+        if by not in ("rule", "column", None):
+            message = f'by must be "rule", "column" or None, got {by!r}'
+            raise ValueError(message)
+        least = {"rule": len(self.rows) + 1, "column": 2}.get(by or "", MIN_RULES)
+        chosen = [curve for curve in curves(self.circuit) if len(curve.rules) >= least]
+        hidden = {index for curve in chosen for index in curve.rules}
+        return [row for row in self.rows if row.index not in hidden], chosen
 
     def _repr_html_(self) -> str:
         from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)
 
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _cells(self, rows: list[RuleRow]) -> list[tuple[str, ...]]:
         digits = min(max(self.decimals, 0), 6)
         return [
             (
@@ -123,8 +157,13 @@ class RuleTable(Records[RuleRow]):
                 "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
                 row.rule,
             )
-            for row in self.rows[:MAX_ROWS]
+            for row in rows[:MAX_ROWS]
         ]
+
+
+def curve_title(circuit: Circuit, curve: Curve) -> str:
+    """Return the heading of a curve."""
+    return f"{name_text(circuit.columns[curve.column].name)}, {counted(len(curve.rules), 'rule')} added up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +202,7 @@ def rule_table(
         return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
 
     ordered = sorted(rows, key=order)
-    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
+    return RuleTable(tuple(ordered), circuit, target)
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:

@@ -26,7 +26,7 @@ from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL
 from dln.readers.model_file import to_bytes
-from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
+from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, start_row, typical_values
 from dln.report._page_data import DataRows, Fact, Known, ReportData, SizePoint, Sizes
 from dln.report._scorecard import caveats, scorecard
 from dln.report._scores import score_rows
@@ -59,6 +59,7 @@ def collect(
     typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
     effects = Effects(prepare(circuit), _averaged_over(circuit, data, typical))
     read = [] if data is None else [(circuit.columns[j], data[j]) for j in form.used]
+    predicted = None if data is None else predict(effects.prepared, data, 1)
     card = scorecard(circuit, rules)
     known = _known(model)
     picture, note = picture_svg(model.plot()) if rules.rows else (None, "The model has no rules: it is one number.")
@@ -66,8 +67,12 @@ def collect(
     if numbers is None:
         numbers = np.arange(1, 1 + (0 if data is None else len(data[0])))
     scores = None
-    if data is not None and true is not None:
-        scores = score_rows(read, true, predict(effects.prepared, data, 1), known.half_width)
+    if data is not None and true is not None and predicted is not None:
+        every = list(zip(circuit.columns, data, strict=True))
+        scores = score_rows(every, true, predicted, known.half_width)
+    start = typical
+    if data is not None and predicted is not None:
+        start = start_row(circuit, data, predicted, typical, _shown(include_rows, len(predicted)))
     return ReportData(
         title=title or name_text(rules.target),
         target=name_text(rules.target),
@@ -76,7 +81,7 @@ def collect(
         known=known,
         scores=scores,
         card=card,
-        columns=input_columns(effects, form.used, feature_importances(circuit, rules), typical, data, ranges),
+        columns=input_columns(effects, form.used, feature_importances(circuit, rules), start, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
         sizes=sizes(getattr(model, "_frontier", None), rules.n_conditions),
         picture=picture,
@@ -131,20 +136,25 @@ def data_rows(
     include_rows: bool | int,  # noqa: FBT001 (as in `report`)
     row_numbers: npt.NDArray[np.intp],
 ) -> DataRows | None:
-    wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
-    if wanted < 0:
-        message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
-        raise ValueError(message)
-    if not wanted or not columns:
-        return None
     n_all = len(row_numbers)
-    rows = evenly_spread(n_all, wanted)
+    rows = _shown(include_rows, n_all)
+    if rows is None or not columns:
+        return None
     return DataRows(
         tuple(row_numbers[rows].tolist()),
         tuple(_plain(column, values[rows]) for column, values in columns),
         None if y is None else tuple(y[rows].tolist()),
         n_all,
     )
+
+
+def _shown(include_rows: bool | int, n_rows: int) -> npt.NDArray[np.intp] | None:  # noqa: FBT001 (as in `report`)
+    """Return the indices of the rows that the page shows."""
+    wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
+    if wanted < 0:
+        message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
+        raise ValueError(message)
+    return evenly_spread(n_rows, wanted) if wanted else None
 
 
 def evenly_spread(n_rows: int, wanted: int) -> npt.NDArray[np.intp]:

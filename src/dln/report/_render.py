@@ -17,12 +17,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
+from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart, step_chart
 from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
 #: Concatenated in this order to one function: each uses those before it.
-_SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js", "rows.js", "start.js")
+_SCRIPTS: Final = (
+    *("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js"),
+    *("scenarios.js", "search.js", "rows.js", "start.js"),
+)
 
 
 def render(data: ReportData) -> str:
@@ -101,8 +104,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        filter_.__name__: filter_ for filter_ in (alike, plain, points, signed, thousands, percent, counted, bar)
-    }
+    filters = (alike, plain, points, signed, thousands, percent, counted, bar, step_chart)
+    environment.filters |= {function.__name__: function for function in filters}
     environment.globals["usual"] = percent(USUAL)
     return environment
