@@ -61,7 +61,7 @@ def conformal_intervals(
     ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new row weighs
     that average.
     """
-    from dln.data._rows import check_weight  # imports Numba, which readers of model files must not
+    from dln.data._rows import check_weight
 
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
