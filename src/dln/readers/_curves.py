@@ -58,7 +58,9 @@ def _bands(circuit: Circuit, j: int, rules: list[int]) -> tuple[Band, ...]:
         values = np.array([*range(len(column.categories)), UNKNOWN, MISSING], dtype=np.int32)
     table = [values if k == j else _missing(other, len(values)) for k, other in enumerate(circuit.columns)]
     fires = circuit.rule_values(table)
-    steps = sum((fires[i] * float(circuit.grid(circuit.rules[i].weight)) for i in rules), np.zeros(len(values)))
+    steps = np.zeros(len(values))
+    for i in rules:
+        steps += fires[i] * float(circuit.grid(circuit.rules[i].weight))
     *levels, missing = from_grid(steps, circuit.decimals).tolist()
     conditions = _intervals(j, cutoffs, levels, missing) if column.categories is None else _sets(j, levels, missing)
     return tuple(Band(formula_text(condition, circuit.columns), weight, condition) for condition, weight in conditions)

@@ -66,7 +66,8 @@ class Scorecard:
     @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest weight, zero included: the range of the bars."""
-        weights = [one.weight for group in self.groups for one in (*group.bands, *group.rules)]
+        weights = [rule.weight for group in self.groups for rule in group.rules]
+        weights += [band.weight for group in self.groups for band in group.bands]
         return min([0.0, *weights]), max([0.0, *weights])
 
 
@@ -245,6 +246,8 @@ class ReportData:
     """SVG, made of known elements only."""
     picture_note: str
     warnings: tuple[str, ...]
+    constraints: tuple[str, ...]
+    """Constraints that were set and hold for every input, a line each."""
     facts: tuple[Fact, ...]
     rows: DataRows | None
     script: str

@@ -52,6 +52,12 @@ def render_part(template: str, **values: object) -> str:
     return _environment().get_template(template).render(style=_asset("parts.css"), **values)
 
 
+def render_text(template: str, **values: object) -> str:
+    """Return a text that is no HTML: nothing is escaped."""
+    environment = _environment().overlay(autoescape=False)
+    return environment.get_template(template).render(**values)
+
+
 def _script(data: ReportData) -> str:
     """Return the exported model, and the page's own code in a scope of its own."""
     known = ", ".join(f"{code}: {name}" for code, name in enumerate(data.category_constants) if name is not None)

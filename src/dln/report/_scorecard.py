@@ -58,12 +58,12 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
             return condition.ends[0], condition.ends[-1]
         return math.inf, -_moved(row)
 
-    bands = {(curve.column,): _card_bands(circuit, curve) for curve in curves(circuit) if len(curve.rules) >= MIN_RULES}
+    bands = {curve.column: _card_bands(circuit, curve) for curve in curves(circuit) if len(curve.rules) >= MIN_RULES}
     for key, rows in by_columns.items():
         ordered = sorted(rows, key=staircase) if len(key) == 1 else rows
         made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
         names = tuple(name_text(circuit.columns[j].name) for j in key)
-        groups.append(CardGroup(names, made, _share(rows, rules), bands=bands.get(key, ())))
+        groups.append(CardGroup(names, made, _share(rows, rules), bands=bands.get(key[0], ()) if len(key) == 1 else ()))
     groups.sort(key=lambda group: (not group.columns and not group.shared, -group.share))
     facts = name_text(rules.target), circuit.intercept, circuit.decimals
     return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))

@@ -32,6 +32,7 @@ def score_rows(
 ) -> Scores:
     """Return the scores of predictions; errors are broken down by `columns`."""
     error = predicted - y
+    by_column = [_errors_by(*column, error, half_width) for column in columns]
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
@@ -41,9 +42,9 @@ def score_rows(
         covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(
-            sorted((_errors_by(*column, error, half_width) for column in columns), key=_pattern, reverse=True)
-        )[:_MOST_COLUMNS],
+        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=_pattern, reverse=True))[
+            :_MOST_COLUMNS
+        ],
         calibration=_tenths(y, predicted),
     )
 
