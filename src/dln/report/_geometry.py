@@ -14,7 +14,7 @@ from dln.report._page_data import CardBand, Cell, NumberColumn, Scores, Sizes
 
 #: The plot of predicted against true.
 _SIDE: Final = 480.0
-_EDGE: Final = (76.0, 470.0)
+_EDGE: Final = (88.0, 470.0)
 #: A chart of a column, 320 wide: ranges of the line, of the histogram, and of both across.
 LINE: Final = (20.0, 112.0)
 _BARS: Final = (132.0, 160.0)

@@ -42,7 +42,8 @@ class ReportableModel(ReadableModel):
             Their targets, for scores and errors.
         include_rows : bool or int, default=False
             Put rows of X into the page, to pick and compare: at most 1000, or the given number. By default no row is in
-            the page, only counts, averages and ranges.
+            the page, only counts, averages and ranges; "What if" opens on a row near the median whose numbers are
+            replaced by others that no rule can tell from them.
         title : str, optional
             The page's title; by default the target's name.
 

@@ -41,7 +41,8 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     # A rule too long to be printed has no formula.
     formulas = [formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else False for node in nodes]
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
-    groups = list(_sharing_groups(circuit, formulas, rules))
+    total = math.fsum(map(_moved, rules))
+    groups = list(_sharing_groups(circuit, formulas, rules, total))
     grouped = {rule.index for group in groups for rule in group.rules}
     for row in (row for row in rules if row.index not in grouped):
         by_columns.setdefault(tuple(node_columns(circuit, circuit.rules[row.index].node)), []).append(row)
@@ -63,7 +64,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
         ordered = sorted(rows, key=staircase) if len(key) == 1 else rows
         made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
         names = tuple(name_text(circuit.columns[j].name) for j in key)
-        groups.append(CardGroup(names, made, _share(rows, rules), bands=bands.get(key[0], ()) if len(key) == 1 else ()))
+        groups.append(CardGroup(names, made, _share(rows, total), bands=bands.get(key[0], ()) if len(key) == 1 else ()))
     groups.sort(key=lambda group: (not group.columns and not group.shared, -group.share))
     facts = name_text(rules.target), circuit.intercept, circuit.decimals
     return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))
@@ -73,8 +74,8 @@ def _card_rule(row: RuleRow, words: Words, shared: Words = ()) -> CardRule:
     return CardRule(row.index, words, row.weight, None if math.isnan(row.support) else row.support, shared)
 
 
-def _share(rows: Sequence[RuleRow], rules: RuleTable) -> float:
-    return math.fsum(map(_moved, rows)) / (math.fsum(map(_moved, rules)) or 1.0)
+def _share(rows: Sequence[RuleRow], total: float) -> float:
+    return math.fsum(map(_moved, rows)) / (total or 1.0)
 
 
 def _lines(group: CardGroup) -> int:
@@ -94,7 +95,9 @@ def _card_bands(circuit: Circuit, curve: Curve) -> tuple[CardBand, ...]:
     return tuple(made)
 
 
-def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable) -> Iterator[CardGroup]:
+def _sharing_groups(
+    circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable, total: float
+) -> Iterator[CardGroup]:
     """Yield groups of rules that are "one condition and more": the condition whose rules move most first."""
     rest = list(rules)
     while True:
@@ -104,7 +107,7 @@ def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTa
             for part in whole.parts if isinstance(whole, AllOf) else ():
                 if isinstance(part, NumberCondition | CategoryCondition):
                     sharing.setdefault(part, []).append(row)
-        found = [(_share(rows, rules), condition) for condition, rows in sharing.items() if len(rows) >= MIN_SHARING]
+        found = [(_share(rows, total), condition) for condition, rows in sharing.items() if len(rows) >= MIN_SHARING]
         if not found:
             return
         share, condition = max(found, key=lambda one: one[0])
