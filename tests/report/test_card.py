@@ -23,7 +23,7 @@ def test_the_card_has_the_numbers_of_the_rows():
     """Errors, subgroups and calibration are those of the rows given; rules and weights are whole."""
     model, X, y = mixed_model()
     card = model.card(X, y)
-    values = card.to_dict()
+    values = dict(card)
     errors = model.predict(X) - y
     assert values["evaluation"]["n_rows"] == len(X)
     assert values["evaluation"]["mean_absolute_error"] == pytest.approx(np.abs(errors).mean())
@@ -38,9 +38,7 @@ def test_the_card_is_saved_by_the_ending(tmp_path):
     """A .json is JSON with the values, and anything else is Markdown; both are the same each time."""
     model, X, y = mixed_model()
     card = model.card(X, y)
-    assert json.loads(card.save(tmp_path / "card.json").read_text(encoding="utf-8")) == json.loads(
-        json.dumps(card.to_dict())
-    )
+    assert json.loads(card.save(tmp_path / "card.json").read_text(encoding="utf-8")) == json.loads(json.dumps(card))
     assert card.save(tmp_path / "card.md").read_text(encoding="utf-8") == str(model.card(X, y))
 
 

@@ -20,13 +20,7 @@ def show_model(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
-    by: Annotated[
-        Literal["rule", "column"] | None,
-        typer.Option(
-            help="One by one, or rules on one column added up to bands.",
-            show_default="bands where a column has four such rules",
-        ),
-    ] = None,
+    by: Annotated[Literal["rule", "column"] | None, typer.Option(help="One by one, or bands of a column.")] = None,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values, from_grid
+from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Values, from_grid
 from dln.circuit._cone import node_columns
 from dln.circuit._formula import CategoryCondition, Condition, NumberCondition
 from dln.circuit._words import formula_text
@@ -56,7 +56,8 @@ def _bands(circuit: Circuit, j: int, rules: list[int]) -> tuple[Band, ...]:
         values: Values = np.array([*cutoffs, *above, math.nan])  # "x > c" is strict: a cut-off ends its block
     else:
         values = np.array([*range(len(column.categories)), UNKNOWN, MISSING], dtype=np.int32)
-    table = [values if k == j else _missing(other, len(values)) for k, other in enumerate(circuit.columns)]
+    others = [np.nan if other.categories is None else np.int32(MISSING) for other in circuit.columns]
+    table = [values if k == j else np.full(len(values), other) for k, other in enumerate(others)]
     fires = circuit.rule_values(table)
     steps = np.zeros(len(values))
     for i in rules:
@@ -64,10 +65,6 @@ def _bands(circuit: Circuit, j: int, rules: list[int]) -> tuple[Band, ...]:
     *levels, missing = from_grid(steps, circuit.decimals).tolist()
     conditions = _intervals(j, cutoffs, levels, missing) if column.categories is None else _sets(j, levels, missing)
     return tuple(Band(formula_text(condition, circuit.columns), weight, condition) for condition, weight in conditions)
-
-
-def _missing(column: Column, n_rows: int) -> Values:
-    return np.full(n_rows, np.nan) if column.categories is None else np.full(n_rows, MISSING, dtype=np.int32)
 
 
 def _intervals(

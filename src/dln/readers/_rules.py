@@ -88,18 +88,10 @@ class RuleTable(Records[RuleRow]):
 
     rows: tuple[RuleRow, ...]
     _names: ClassVar = tuple(field.name for field in fields(RuleRow))
+    intercept: float
+    decimals: int
     circuit: Circuit
     target: str = "prediction"
-
-    @property
-    def intercept(self) -> float:
-        """The prediction where no rule fires."""
-        return self.circuit.intercept
-
-    @property
-    def decimals(self) -> int:
-        """Weights are multiples of ``10**-decimals``."""
-        return self.circuit.decimals
 
     @property
     def n_conditions(self) -> int:
@@ -202,7 +194,7 @@ def rule_table(
         return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
 
     ordered = sorted(rows, key=order)
-    return RuleTable(tuple(ordered), circuit, target)
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, circuit, target)
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:

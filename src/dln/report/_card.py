@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,27 +14,20 @@ if TYPE_CHECKING:
     from dln.report._reportable import ReportableModel
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCard:
-    """A model card; ``print`` shows it as Markdown, `to_dict` has it as plain values, `save` writes either."""
-
-    content: dict[str, Any]
+class ModelCard(dict[str, Any]):
+    """A model card: a dictionary of plain values; ``print`` shows it as Markdown, `save` writes either."""
 
     def __str__(self) -> str:
-        from dln.report._render import render_text  # Jinja2 takes a while
+        from dln.report._render import render_part  # Jinja2 takes a while
 
-        return render_text("card.md", card=self.content)
+        return render_part("card.md", card=dict(self))
 
     _repr_markdown_ = __str__
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the card as plain values."""
-        return self.content
 
     def save(self, path: AnyPath) -> Path:
         """Write the card, as JSON where the path ends in .json and otherwise as Markdown; return the path."""
         is_json = Path(path).suffix.lower() == ".json"
-        text = json.dumps(self.content, ensure_ascii=False, indent=2, allow_nan=False) + "\n" if is_json else str(self)
+        text = json.dumps(self, ensure_ascii=False, indent=2, allow_nan=False) + "\n" if is_json else str(self)
         write_atomically(path, text.encode())
         return Path(path)
 
@@ -45,25 +38,24 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
 
     data, rules = collect(model, X, y, **options), model.rules_
     scores = {} if data.scores is None else asdict(data.scores)
-    content = {
-        "target": data.target,
-        "learner": type(model).__name__,
-        "size": rules.size_text,
-        "intended_use": {"purpose": "", "users": "", "not_intended_for": ""},
-        "facts": {fact.name: fact.text for fact in data.facts if fact.name in _FACTS},
-        "training": asdict(data.known),
-        "columns": list(map(_column, data.columns)),
-        "data": data.source,
-        "evaluation": {name: scores[name] for name in _SCORES} if scores else None,
-        "calibration": scores.get("calibration"),
-        "subgroups": scores.get("by_column"),
-        "constraints": list(data.constraints),
-        "limits": list(data.warnings),
-        "decimals": rules.decimals,
-        "intercept": rules.intercept,
-        "rules": [{"rule": row.rule, "weight": row.weight} for row in rules],
-    }
-    return ModelCard(content)
+    return ModelCard(
+        target=data.target,
+        learner=type(model).__name__,
+        size=rules.size_text,
+        intended_use={"purpose": "", "users": "", "not_intended_for": ""},
+        facts={fact.name: fact.text for fact in data.facts if fact.name in _FACTS},
+        training=asdict(data.known),
+        columns=list(map(_column, data.columns)),
+        data=data.source,
+        evaluation={name: scores[name] for name in _SCORES} if scores else None,
+        calibration=scores.get("calibration"),
+        subgroups=scores.get("by_column"),
+        constraints=list(data.constraints),
+        limits=list(data.warnings),
+        decimals=rules.decimals,
+        intercept=rules.intercept,
+        rules=[{"rule": row.rule, "weight": row.weight} for row in rules],
+    )
 
 
 _FACTS = ("Learned from", "Learned with", "Seed", "Cost of a prediction", "SHA-256 of the model file")

@@ -26,7 +26,7 @@ _SLIDER_STEPS: Final = 1000
 _MARGIN: Final = 0.1
 
 #: Parts of dates are whole numbers: of these from the first to the last that there are, of years as in the data.
-PART_ENDS: Final[dict[str, tuple[float, float] | None]] = {"month": (1.0, 12.0), "hour": (0.0, 23.0), "year": None}
+_PART_ENDS: Final = {"month": (1.0, 12.0), "hour": (0.0, 23.0)}
 
 #: Sliders end here: the distance between larger numbers may be more than a float can hold.
 _LARGEST: Final = 1e300
@@ -123,9 +123,8 @@ def _number(
     step = _step(low, high, cutoffs)
     low, high = _rounded(math.floor(low / step) * step, step), _rounded(math.ceil(high / step) * step, step)
     high = high if high > low else low + step
-    if (split := split_part_name(effects.prepared.circuit.columns[j].name)) is not None and split[1] in PART_ENDS:
-        low, high = PART_ENDS[split[1]] or (math.floor(low), math.ceil(high))
-        step = 1.0
+    if (split := split_part_name(effects.prepared.circuit.columns[j].name)) is not None:
+        (low, high), step = _PART_ENDS.get(split[1], (math.floor(low), math.ceil(high))), 1.0
     # A value in each block between cut-offs: the upper cut-off itself, for "x > c" is strict.
     inside = [*cutoffs, math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [typical]
     return NumberColumn(
@@ -211,8 +210,7 @@ def start_row(
 ) -> list[float]:
     """Return a row whose prediction is nearest to the median, of the rows that the page shows if it shows any.
 
-    Otherwise each number is replaced by one that the rules cannot tell from it, the column's median where it is: the
-    prediction is that of the row, and the row's own numbers stay out of the page.
+    Otherwise each number is the median of those between the same cut-offs: the prediction is that of the row.
     """
     complete = np.ones(len(predicted), dtype=np.bool_)
     for column, values in zip(circuit.columns, data, strict=True):
@@ -225,20 +223,10 @@ def start_row(
     start = []
     for j, (column, values) in enumerate(zip(circuit.columns, data, strict=True)):
         value = float(values[row])
-        if column.categories is None:
-            value = typical[j] if math.isnan(value) else value
-            value = _blurred(value, cutoffs.get(j, ()), typical[j]) if shown is None else value
+        if math.isnan(value):
+            value = typical[j]
+        elif column.categories is None and shown is None:
+            blocks = np.searchsorted(cutoffs.get(j, ()), values)
+            value = float(np.quantile(values[blocks == blocks[row]], 0.5, method="lower"))
         start.append(value)
     return start
-
-
-def _blurred(value: float, cutoffs: Sequence[float], median: float) -> float:
-    """Return a number on the same side of every cut-off: the median, or the nearest round one to it."""
-    low = max((cutoff for cutoff in cutoffs if value > cutoff), default=-math.inf)
-    high = min((cutoff for cutoff in cutoffs if not value > cutoff), default=math.inf)
-    if low < median <= high:
-        return median
-    if median > high:
-        return high  # "x > c" is strict: the cut-off belongs to the block below it
-    middle = low / 2 + high / 2 if high < math.inf else low + (abs(low) / 10 or 1.0)
-    return next((near for near in (math.ceil(middle), float(f"{middle:.3g}")) if low < near <= high), middle)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
@@ -50,12 +50,6 @@ def render(data: ReportData) -> str:
 
 def render_part(template: str, **values: object) -> str:
     return _environment().get_template(template).render(style=_asset("parts.css"), **values)
-
-
-def render_text(template: str, **values: object) -> str:
-    """Return a text that is no HTML: nothing is escaped."""
-    environment = _environment().overlay(autoescape=False)
-    return environment.get_template(template).render(**values)
 
 
 def _script(data: ReportData) -> str:
@@ -105,7 +99,7 @@ def _asset(name: str) -> str:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("dln.report"),
-        autoescape=True,
+        autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

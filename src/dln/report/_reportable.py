@@ -42,8 +42,8 @@ class ReportableModel(ReadableModel):
             Their targets, for scores and errors.
         include_rows : bool or int, default=False
             Put rows of X into the page, to pick and compare: at most 1000, or the given number. By default no row is in
-            the page, only counts, averages and ranges; "What if" opens on a row near the median whose numbers are
-            replaced by others that no rule can tell from them.
+            the page, only counts, averages and ranges, and the row near the median that "What if" opens on, its
+            numbers replaced by medians of those that rules cannot tell from them.
         title : str, optional
             The page's title; by default the target's name.
 
@@ -70,7 +70,7 @@ class ReportableModel(ReadableModel):
         Returns
         -------
         ModelCard
-            ``print`` shows it as Markdown, ``to_dict()`` has its values, ``save(path)`` writes .md or .json.
+            A dictionary; ``print`` shows it as Markdown, ``save(path)`` writes .md or .json.
 
         """
         check_is_fitted(self, "circuit_")

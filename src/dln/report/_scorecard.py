@@ -22,7 +22,7 @@ from dln.circuit._words import (
     node_sizes,
     node_text,
 )
-from dln.readers._curves import MIN_RULES, Curve, curves
+from dln.readers._curves import Curve
 from dln.readers._rules import RuleRow, RuleTable
 from dln.report._figures import percent, plain
 from dln.report._page_data import CardBand, CardGroup, CardRule, Piece, Scorecard, Words
@@ -41,8 +41,8 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     # A rule too long to be printed has no formula.
     formulas = [formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else False for node in nodes]
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
-    total = math.fsum(map(_moved, rules))
-    groups = list(_sharing_groups(circuit, formulas, rules, total))
+    total = math.fsum(map(_moved, rules)) or 1.0
+    groups = list(_sharing_groups(circuit, formulas, rules))
     grouped = {rule.index for group in groups for rule in group.rules}
     for row in (row for row in rules if row.index not in grouped):
         by_columns.setdefault(tuple(node_columns(circuit, circuit.rules[row.index].node)), []).append(row)
@@ -59,12 +59,13 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
             return condition.ends[0], condition.ends[-1]
         return math.inf, -_moved(row)
 
-    bands = {curve.column: _card_bands(circuit, curve) for curve in curves(circuit) if len(curve.rules) >= MIN_RULES}
+    bands = {curve.column: _card_bands(circuit, curve) for curve in rules.split()[1]}
     for key, rows in by_columns.items():
         ordered = sorted(rows, key=staircase) if len(key) == 1 else rows
         made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
         names = tuple(name_text(circuit.columns[j].name) for j in key)
-        groups.append(CardGroup(names, made, _share(rows, total), bands=bands.get(key[0], ()) if len(key) == 1 else ()))
+        curve = bands.get(key[0], ()) if len(key) == 1 else ()
+        groups.append(CardGroup(names, made, math.fsum(map(_moved, rows)) / total, bands=curve))
     groups.sort(key=lambda group: (not group.columns and not group.shared, -group.share))
     facts = name_text(rules.target), circuit.intercept, circuit.decimals
     return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))
@@ -72,10 +73,6 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
 
 def _card_rule(row: RuleRow, words: Words, shared: Words = ()) -> CardRule:
     return CardRule(row.index, words, row.weight, None if math.isnan(row.support) else row.support, shared)
-
-
-def _share(rows: Sequence[RuleRow], total: float) -> float:
-    return math.fsum(map(_moved, rows)) / (total or 1.0)
 
 
 def _lines(group: CardGroup) -> int:
@@ -95,11 +92,9 @@ def _card_bands(circuit: Circuit, curve: Curve) -> tuple[CardBand, ...]:
     return tuple(made)
 
 
-def _sharing_groups(
-    circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable, total: float
-) -> Iterator[CardGroup]:
+def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable) -> Iterator[CardGroup]:
     """Yield groups of rules that are "one condition and more": the condition whose rules move most first."""
-    rest = list(rules)
+    rest, total = list(rules), math.fsum(map(_moved, rules)) or 1.0
     while True:
         sharing: dict[Formula, list[RuleRow]] = {}
         for row in rest:
@@ -107,10 +102,10 @@ def _sharing_groups(
             for part in whole.parts if isinstance(whole, AllOf) else ():
                 if isinstance(part, NumberCondition | CategoryCondition):
                     sharing.setdefault(part, []).append(row)
-        found = [(_share(rows, total), condition) for condition, rows in sharing.items() if len(rows) >= MIN_SHARING]
-        if not found:
+        moved = {one: math.fsum(map(_moved, rows)) for one, rows in sharing.items() if len(rows) >= MIN_SHARING}
+        if not moved:
             return
-        share, condition = max(found, key=lambda one: one[0])
+        condition = max(moved, key=lambda one: moved[one])
         twice = formula_text(AllOf((condition, condition)), circuit.columns, _MARKED)
         head = twice[: (len(twice) - len(_AND)) // 2]  # as it stands inside of an "and", perhaps in parentheses
         made = []
@@ -119,7 +114,7 @@ def _sharing_groups(
             others = [part for part in whole.parts if part != condition] if isinstance(whole, AllOf) else []
             text = formula_text(AllOf((condition, *others)), circuit.columns, _MARKED)
             made.append(_card_rule(row, _pieces(text[len(head + _AND) :]), _pieces(head + _AND)))
-        yield CardGroup((), tuple(made), share, _pieces(head))
+        yield CardGroup((), tuple(made), moved[condition] / total, _pieces(head))
         taken = {rule.index for rule in made}
         rest = [row for row in rest if row.index not in taken]
 
