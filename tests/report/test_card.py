@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from dln import RuleRegressor
 from pages import draw, hostile_circuit, mixed_model, model_of, named_frame
 
 
@@ -44,15 +45,14 @@ def test_the_card_is_saved_by_the_ending(tmp_path):
 
 def test_constraints_stand_in_the_card_and_on_the_page(tmp_path):
     """Constraints that the model has are listed, a line each; a model without them states none."""
-    model, _, _ = mixed_model()
-    assert "hold for every input: none." in " ".join(str(model.card()).split())
-    model.constraints_ = "price rises with area\nfloor <= 3"
-    try:
-        assert "- floor &lt;= 3\n" in str(model.card())
-        text = model.report(tmp_path / "x.html").read_text(encoding="utf-8")
-        assert "<li>price rises with area</li>" in text
-    finally:
-        del model.constraints_
+    assert "hold for every input: none." in " ".join(str(mixed_model()[0].card()).split())
+    X = np.arange(40.0)[:, None]
+    model = RuleRegressor(monotonic_cst=[1], n_teachers=0, n_generations=0, random_state=0).fit(X, X[:, 0] // 10)
+    (sentence,) = model.constraints_.sentences
+    assert f"- {sentence}\n" in str(model.card())
+    assert model.card()["constraints"] == [sentence]
+    text = model.report(tmp_path / "x.html").read_text(encoding="utf-8")
+    assert text.count(f"<li>{sentence}</li>") == 1
 
 
 def test_hostile_names_stay_text_in_the_card():

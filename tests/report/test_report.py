@@ -184,7 +184,7 @@ def test_there_are_warnings():
     model = model_of(circuit, learned)
     table = pd.DataFrame({"age": [30.0, 70.0, 80.0, 40.0], "bmi": [np.nan, 25.0, np.nan, 35.0]})
     assert collect(model, table).warnings == (
-        "1 rule rests on fewer than 10 of the rows learned from: age > 60.",
+        "1 rule rests on fewer than 20 of the rows learned from: age > 60.",
         "age: 2 values lie outside of 30 to 64, which the model learned from.",
         "bmi is missing in 50 % of the rows.",
     )

@@ -87,7 +87,7 @@ def collect(
         picture=picture,
         picture_note=note,
         warnings=caveats(card, known.n_rows, ranges, read),
-        constraints=tuple(str(getattr(model, "constraints_", None) or "").splitlines()),
+        constraints=tuple(getattr(getattr(model, "constraints_", None), "sentences", ())),
         facts=tuple(facts(model, model_file)),
         rows=None if data is None else data_rows(read, true, include_rows, numbers),
         script=to_javascript(form),

@@ -23,7 +23,7 @@ from dln.circuit._words import (
     node_text,
 )
 from dln.readers._curves import Curve
-from dln.readers._rules import RuleRow, RuleTable
+from dln.readers._rules import FEW_ROWS, RuleRow, RuleTable, rests_on_few
 from dln.report._figures import percent, plain
 from dln.report._page_data import CardBand, CardGroup, CardRule, Piece, Scorecard, Words
 
@@ -151,8 +151,6 @@ def _pieces(marked: str) -> Words:
 
 # --- warnings ---------------------------------------------------------------------------------------------------------
 
-#: A rule rests on few rows if it fires on fewer than this, or fails to.
-FEW_ROWS: Final = 10
 #: Share of missing values from which on there is a warning.
 MANY_MISSING: Final = 0.2
 #: Rules that a warning lists before it counts the rest.
@@ -168,8 +166,7 @@ def caveats(
 
 def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
     known = [(rule, rule.support) for group in card.groups for rule in group.rules if rule.support is not None]
-    # The rows that fix a rule's weight are those on which it fires, or the others if fewer.
-    few = [rule for rule, support in known if round(min(support, 1.0 - support) * n_learned) < FEW_ROWS]
+    few = [rule for rule, support in known if rests_on_few(support, n_learned)]
     if few:
         listed = "; ".join(_text(rule) for rule in few[:_LISTED])
         more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
