@@ -44,7 +44,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
         size=rules.size_text,
         intended_use={"purpose": "", "users": "", "not_intended_for": ""},
         facts={fact.name: fact.text for fact in data.facts if fact.name in _FACTS},
-        training=asdict(data.known),
+        training={name: getattr(data.known, name) for name in _TRAINING},
         columns=list(map(_column, data.columns)),
         data=data.source,
         evaluation={name: scores[name] for name in _SCORES} if scores else None,
@@ -59,6 +59,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
 
 
 _FACTS = ("Learned from", "Learned with", "Seed", "Cost of a prediction", "SHA-256 of the model file")
+_TRAINING = ("n_rows", "target_ends", "r2", "half_width", "middle_error")
 _SCORES = ("n_rows", "r2", "mean_absolute_error", "bias", "covered")
 
 

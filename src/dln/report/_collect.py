@@ -69,7 +69,7 @@ def collect(
     scores = None
     if data is not None and true is not None and predicted is not None:
         every = list(zip(circuit.columns, data, strict=True))
-        scores = score_rows(every, true, predicted, known.half_width)
+        scores = score_rows(every, true, predicted, known.intervals)
     start = typical
     if data is not None and predicted is not None:
         start = start_row(circuit, data, predicted, typical, _shown(include_rows, len(predicted)))
@@ -119,10 +119,10 @@ def _known(model: ReportableModel) -> Known:
     training = model.training_facts_
     own = None if frontier is None else frontier.own
     intervals = getattr(model, "intervals_", None)
-    widths = [None if intervals is None else intervals.half_width(coverage) for coverage in (USUAL, 0.5)]
-    half_width, middle = (None if width is None or width == float("inf") else float(width) for width in widths)
+    if intervals is not None and intervals.half_width(USUAL) == float("inf"):
+        intervals = None
     ends = float(training["target_min"]), float(training["target_max"])
-    return Known(training["rows"], ends, None if own is None else own.r2, half_width, middle)
+    return Known(training["rows"], ends, None if own is None else own.r2, intervals)
 
 
 # --- rows, sizes, facts, picture --------------------------------------------------------------------------------------

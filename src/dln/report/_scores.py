@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
+from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
 from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores, Tenth
 
@@ -28,18 +29,22 @@ _ROWS_OF_A_TENTH: Final = 5
 
 
 def score_rows(
-    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, half_width: float | None
+    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, intervals: Intervals | None
 ) -> Scores:
     """Return the scores of predictions; errors are broken down by `columns`."""
     error = predicted - y
-    by_column = [_errors_by(*column, error, half_width) for column in columns]
+    inside = None
+    if intervals is not None:
+        low, high = intervals.ends(predicted, USUAL)
+        inside = (low <= y) & (y <= high)
+    by_column = [_errors_by(*column, error, inside) for column in columns]
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
         r2=_r2(y, error),
         mean_absolute_error=float(np.abs(error).mean()),
         bias=float(error.mean()),
-        covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
+        covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
         by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=_pattern, reverse=True))[
@@ -71,11 +76,11 @@ def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cel
     )
 
 
-def _errors_by(column: Column, values: Values, error: Floats, half_width: float | None) -> ErrorsByColumn:
+def _errors_by(column: Column, values: Values, error: Floats, inside: npt.NDArray[np.bool_] | None) -> ErrorsByColumn:
     groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
     bins = []
-    for label, own in ((label, error[rows]) for label, rows in groups if rows.any()):
-        covered = None if half_width is None else float((np.abs(own) <= half_width).mean())
+    for label, rows in ((label, rows) for label, rows in groups if rows.any()):
+        own, covered = error[rows], None if inside is None else float(inside[rows].mean())
         bins.append(ErrorBin(label, len(own), float(own.mean()), float(np.abs(own).mean()), covered))
     return ErrorsByColumn(name_text(column.name), tuple(bins))
 
