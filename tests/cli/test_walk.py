@@ -76,7 +76,13 @@ WALK = {
         ["m.dln", "--max-conditions", "3", "-o", "small.dln", "--force", "--json"],
         ["literal.dln", "--max-conditions", "3", "-o", "small.dln", "--force"],
     ],
-    "explain": [["m.dln", "t.parquet"], ["m.dln", "t.parquet", "--json"], ["text.dln", "t.parquet"]],
+    "explain": [
+        ["m.dln", "t.parquet"],
+        ["m.dln", "t.parquet", "--json"],
+        ["text.dln", "t.parquet"],
+        ["m.dln", "t.parquet", "--reasons", "2"],
+        ["m.dln", "t.parquet", "--reasons", "2", "--reason-text", f"{EVIL}={EVIL}"],
+    ],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
     "report": [
         ["m.dln", "--data", "t.parquet", "-o", "page.html", "--force"],

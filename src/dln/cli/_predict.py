@@ -68,10 +68,7 @@ def predict(
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
-        if with_input and (taken := next((name for name in run.results if name in file.names), None)):
-            message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
-            raise UsageError(message)
+        run = Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
         n_rows = run.write(output, kind, show=not (quiet or as_json))
     took = time.perf_counter() - start
     if as_json:
@@ -97,7 +94,7 @@ def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
         raise UsageError(message) from error
 
 
-class _Run:
+class Run:
     """One pass over a table, and its progress."""
 
     def __init__(
@@ -105,7 +102,8 @@ class _Run:
     ) -> None:
         self.predictor, self.file, self.half_width, self.with_input = predictor, file, half_width, with_input
         self.taken = list(file.names) if with_input else needed
-        self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
+        self.results: tuple[str, ...] = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
+        self.texts: tuple[str, ...] = ()  # results that are text, not numbers
         self.n_rows = 0
         self.advance: Any = lambda _rows: None
 
@@ -115,12 +113,15 @@ class _Run:
 
         from dln.cli._files import whole_or_nothing, written_to
 
+        if self.with_input and (taken := next((name for name in self.results if name in self.file.names), None)):
+            message = f"{self.file.label} has a column {taken!r} already: rename it, or leave out --with-input"
+            raise UsageError(message)
         scan = self.file.scan()
         rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
         schema = {name: dtype for name, dtype in scan.collect_schema().items() if self.with_input}
         query = rows.map_batches(
             self._batch,
-            schema={**schema, **dict.fromkeys(self.results, pl.Float64)},
+            schema=schema | {name: pl.String if name in self.texts else pl.Float64 for name in self.results},
             streamable=True,
             predicate_pushdown=False,
             projection_pushdown=False,
@@ -144,26 +145,34 @@ class _Run:
         return self.n_rows
 
     def _batch(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the predictions of some rows, beside their own columns if these are wanted."""
+        """Return the results of some rows, beside their own columns if these are wanted."""
+        import polars as pl
+
+        made = self.made(frame)
+        self.n_rows += frame.height
+        self.advance(frame.height)
+        return pl.DataFrame([*(frame.drop(_ROW).get_columns() if self.with_input else []), *made])
+
+    def made(self, frame: pl.DataFrame) -> list[pl.Series]:
+        """Return the results of some rows."""
         import polars as pl
 
         predicted = pl.Series(PREDICTION, self._predictions(frame) if frame.height else [], dtype=pl.Float64)
-        self.n_rows += frame.height
-        self.advance(frame.height)
-        columns = frame.drop(_ROW).get_columns() if self.with_input else []
-        columns.append(predicted)
-        if self.half_width is not None:
-            columns += [(predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
-        return pl.DataFrame(columns)
+        if self.half_width is None:
+            return [predicted]
+        return [predicted, (predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
 
     def _predictions(self, frame: pl.DataFrame) -> Any:
+        return self.predictor.predict(self.inputs(frame))
+
+    def inputs(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the model's columns of some rows."""
         from dln.cli._model_columns import model_columns
 
-        first_row = int(frame[_ROW][0]) + 1
-        return self.predictor.predict(model_columns(self.file, frame, self.predictor.circuit_, first_row))
+        return model_columns(self.file, frame, self.predictor.circuit_, int(frame[_ROW][0]) + 1)
 
 
-def _progress(run: _Run, *, show: bool) -> Any:
+def _progress(run: Run, *, show: bool) -> Any:
     """Count rows on standard error, if that is a terminal."""
     from contextlib import nullcontext
 

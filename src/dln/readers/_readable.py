@@ -26,6 +26,7 @@ from dln.readers._explain import (
 )
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._reasons import Direction, ReasonFinder, Reasons, reasons_of
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
 
@@ -100,6 +101,48 @@ class ReadableModel:
         """
         check_is_fitted(self)
         return explain(self.circuit_, self._values(X), self._target(), getattr(self, "intervals_", None))
+
+    def reasons(
+        self,
+        X: Any,
+        n: int = 4,
+        direction: Direction = "higher",
+        reference: Any = "best",
+        reason_texts: Mapping[str, str] | None = None,
+    ) -> Reasons:
+        """Return for every row the rules that move its prediction most against a reference, as sentences.
+
+        Rules are merged by column: each belongs to the most important of the columns that it reads.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            The rows to explain.
+        n : int, default=4
+            Largest number of reasons per row.
+        direction : {"higher", "lower"}, default="higher"
+            Reasons why the prediction is higher than the reference, or lower.
+        reference : {"best", "mean"} or one row, default="best"
+            "best": the most favourable sum that the rules of each reason reach together on any input: the lowest
+            where `direction` is "higher", the highest where it is "lower". "mean": the mean prediction of the training
+            rows, each rule's share of it rounded to the grid of the weights. Or a row of the user's.
+        reason_texts : dict, optional
+            Texts instead of sentences, by the name of a column, or by the words of a rule, which is then a reason of
+            its own.
+
+        Returns
+        -------
+        Reasons
+            One `RowReasons` per row: ``prediction``, ``reference``, ``reasons`` and ``rest``, which add up exactly.
+
+        """
+        check_is_fitted(self)
+        if not isinstance(reference, str):
+            is_list = np.ndim(reference) == 1 and not hasattr(reference, "index")
+            reference = self._values([reference] if is_list else _as_table(reference))
+        support = getattr(self, "support_", None)
+        finder = ReasonFinder(self.circuit_, support, n, direction, reference, reason_texts)
+        return reasons_of(finder, self._values(X), self._target())
 
     def shapley_values(self, X: Any, background: Any) -> tuple[Floats, float]:
         """Return exact Shapley values ``(n_rows, n_features_in_)`` against the background rows, and the base value.

@@ -1,0 +1,239 @@
+"""Principal reasons: the rules that move a prediction most against a reference, as sentences that hold for the row.
+
+Each rule belongs to the most important of the columns that it reads: the rules of a column are one reason, so that no
+two reasons have the same subject. Contributions are whole steps of the weights' grid, and are summed without rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Values, from_grid
+from dln.circuit._cone import cone, node_columns
+from dln.circuit._formula import AllOf, AnyOf, all_of, formula, negate
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, node_text, weight_text
+from dln.circuit.simplify._domain import Axis, CategoryAxis, axes_of, combinations
+from dln.readers._explain import feature_importances
+from dln.readers._rules import Records, rule_table
+
+Bits: TypeAlias = npt.NDArray[np.bool_]
+Direction: TypeAlias = Literal["higher", "lower"]
+#: One row as reference is given as the values of its columns.
+Reference: TypeAlias = Literal["best", "mean"] | Sequence[Values]
+
+#: Combinations of values up to which the rules of a reason are compared with their best together, not rule by rule.
+MAX_COMBINATIONS: Final = 2**16
+#: Largest number of rules that the sentence of a reason joins, the heaviest.
+MAX_JOINED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Rules that move a prediction away from the reference, in words, and by how much."""
+
+    text: str
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class RowReasons:
+    """The reasons of one row, the strongest first; reference, contributions and rest add up to the prediction."""
+
+    prediction: float
+    reference: float
+    reasons: tuple[Reason, ...]
+    rest: float
+    """The contributions of all other rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons(Records[RowReasons]):
+    """The reasons of several rows; frames have one line per row, and None where a row has fewer reasons."""
+
+    rows: tuple[RowReasons, ...]
+    columns: Mapping[str, list[Any]]
+    decimals: int
+    target: str = "prediction"
+
+    def __repr__(self) -> str:
+        return "\n\n".join("\n".join(self._lines(row)) for row in self.rows)
+
+    def _lines(self, row: RowReasons) -> Iterator[str]:
+        terms = [("reference", row.reference), *((one.text, one.contribution) for one in row.reasons)]
+        terms += [("all other rules", row.rest)] * (row.rest != 0)
+        weights = [weight_text(weight, self.decimals) for _, weight in terms]
+        yield f"{name_text(self.target)} = {weight_text(row.prediction, self.decimals)}"
+        for (text, _), weight in zip(terms, weights, strict=True):
+            yield f"{weight:>{max(map(len, weights))}}  {text}"
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return dict(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The rules of one reason, what they add up to in the reference, and the user's text for them."""
+
+    rules: list[int]
+    steps: float
+    text: str | None
+
+
+class ReasonFinder:
+    """Finds the reasons of rows, some rows at a time; parameters are those of `ReadableModel.reasons`."""
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        support: Sequence[float] | None,
+        n: int = 4,
+        direction: Direction = "higher",
+        reference: Reference = "best",
+        reason_texts: Mapping[str, str] | None = None,
+    ) -> None:
+        if not isinstance(n, int) or n < 1:
+            message = f"n, the number of reasons, must be a whole number above 0, got {n!r}"
+            raise ValueError(message)
+        if direction not in ("higher", "lower"):
+            message = f'direction must be "higher" or "lower", got {direction!r}'
+            raise ValueError(message)
+        self.circuit, self.n, self.sign = circuit, n, 1 if direction == "higher" else -1
+        self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
+        self._reference_bits: Bits | None = None
+        groups = list(self._grouped(feature_importances(circuit, rule_table(circuit, support)), reason_texts or {}))
+        if isinstance(reference, str) and reference == "best":
+            steps = [self._best(rules) for rules, _ in groups]
+        else:
+            of_rules = self._reference_steps(reference, support)
+            steps = [float(of_rules[rules].sum()) for rules, _ in groups]
+        self._groups = [_Group(rules, own, text) for (rules, text), own in zip(groups, steps, strict=True)]
+        self._known: dict[tuple[int, bytes], str] = {}
+
+    def find(self, values: Sequence[Values]) -> dict[str, npt.NDArray[Any]]:
+        """Return the reasons of rows as columns: texts, None where there is no reason, and numbers, NaN there."""
+        circuit, n_rows = self.circuit, len(values[0])
+        fires = np.array(circuit.rule_values(values), dtype=bool).reshape(len(self._weights), n_rows)
+        moved = np.zeros((n_rows, max(len(self._groups), self.n)))
+        for g, group in enumerate(self._groups):
+            moved[:, g] = self._weights[group.rules] @ fires[group.rules] - group.steps
+        order = np.argsort(-self.sign * moved, axis=1, kind="stable")[:, : self.n]
+        top = np.take_along_axis(moved, order, axis=1)
+        is_reason = self.sign * top > 0
+        texts = np.full(order.shape, None, dtype=object)
+        for g, group in enumerate(self._groups):
+            rows, ranks = np.nonzero(is_reason & (order == g))
+            patterns, which = np.unique(fires[group.rules][:, rows].T, axis=0, return_inverse=True)
+            texts[rows, ranks] = np.array([self._text(g, one) for one in patterns], dtype=object)[which.ravel()]
+        start = float(circuit.grid(circuit.intercept) + sum(group.steps for group in self._groups))
+        numbers = {"prediction": start + moved.sum(axis=1), "reference": np.full(n_rows, start)}
+        numbers |= {f"contribution_{k + 1}": np.where(is_reason[:, k], top[:, k], np.nan) for k in range(self.n)}
+        numbers["rest"] = moved.sum(axis=1) - np.where(is_reason, top, 0.0).sum(axis=1)
+        found = {name: from_grid(steps, circuit.decimals) for name, steps in numbers.items()}
+        found |= {f"reason_{k + 1}": texts[:, k] for k in range(self.n)}
+        return {name: found[name] for name in self.columns()}
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns that are found."""
+        pairs = [f"{what}_{k + 1}" for k in range(self.n) for what in ("reason", "contribution")]
+        return ["prediction", "reference", *pairs, "rest"]
+
+    def _reference_steps(self, reference: Reference, support: Sequence[float] | None) -> npt.NDArray[np.float64]:
+        """Return what each rule adds to the mean reference, or to that of one row."""
+        if isinstance(reference, str) and reference == "mean":
+            if support is None:
+                message = "the model does not hold how often its rules fire, so the mean is not known: use another one"
+                raise ValueError(message)
+            return np.asarray(np.round(self._weights * np.array(support)))
+        if isinstance(reference, str) or len(reference[0]) != 1:
+            got = repr(reference) if isinstance(reference, str) else f"{len(reference[0])} rows"
+            message = f'reference must be "best", "mean" or one row, got {got}'
+            raise ValueError(message)
+        self._reference_bits = np.array(self.circuit.rule_values(reference), dtype=bool).reshape(-1)
+        return self._weights * self._reference_bits
+
+    def _grouped(
+        self, importance: npt.NDArray[np.float64], texts: Mapping[str, str]
+    ) -> Iterator[tuple[list[int], str | None]]:
+        """Yield the rules of each reason, and the user's text for it; a rule with a text of its own is a reason."""
+        names = [column.name for column in self.circuit.columns]
+        words = [node_text(self.circuit, rule.node) for rule in self.circuit.rules]
+        if unknown := [key for key in texts if key not in (*names, *words)]:
+            message = f"reason_texts must name columns or rules of the model, got {unknown[0]!r}"
+            raise ValueError(message)
+        by_column: dict[int, list[int]] = {}
+        for i, (rule, own) in enumerate(zip(self.circuit.rules, words, strict=True)):
+            if own in texts and own not in names:
+                yield [i], texts[own]
+            elif read := node_columns(self.circuit, rule.node):
+                by_column.setdefault(max(read, key=lambda j: importance[j]), []).append(i)
+            else:
+                by_column.setdefault(-1, []).append(i)
+        for j, rules in by_column.items():
+            yield rules, texts.get(names[j]) if j >= 0 else None
+
+    def _best(self, rules: list[int]) -> float:
+        """Return the lowest sum that rules reach together on any input, the highest where reasons are for lower."""
+        weights, best = self._weights[rules], min if self.sign > 0 else max
+        part = replace(self.circuit, rules=tuple(self.circuit.rules[i] for i in rules))
+        nodes = cone(part, [rule.node for rule in part.rules])
+        axes = axes_of(part.literals[i] for i in nodes if i < len(part.literals))
+        n = combinations(axes)
+        if n > MAX_COMBINATIONS:
+            return float(sum(best(weight, 0.0) for weight in weights))
+        values: list[Values] = [np.zeros(n, float if one.categories is None else np.int32) for one in part.columns]
+        for axis, column in zip(axes, np.meshgrid(*map(self._blocks, axes), indexing="ij"), strict=True):
+            values[axis.column] = column.ravel()
+        return float(best(weights @ np.array(part.rule_values(values))))
+
+    def _blocks(self, axis: Axis) -> Values:
+        """Return one value for each block of a column that rules distinguish."""
+        if isinstance(axis, CategoryAxis) or self.circuit.columns[axis.column].categories is not None:
+            named = [codes[0] for codes in axis.groups] if isinstance(axis, CategoryAxis) else []
+            return np.array([*named, UNKNOWN] + [MISSING] * axis.missing, dtype=np.int32)
+        return np.array([*axis.cutoffs, np.inf] + [np.nan] * axis.missing)
+
+    def _text(self, g: int, fires: Bits) -> str:
+        """Return the user's text for a reason, or its sentence for rows in which these of its rules fire."""
+        key = g, fires.tobytes()
+        if key not in self._known:
+            self._known[key] = self._groups[g].text or self._sentence(self._groups[g].rules, fires)
+        return self._known[key]
+
+    def _sentence(self, rules: list[int], fires: Bits) -> str:
+        """Return a condition that holds for the row, joined of the rules that move it away from the reference."""
+        circuit, sizes, away = self.circuit, node_sizes(self.circuit), self._reference_bits
+        moving = [
+            (i, own)
+            for i, own in zip(rules, fires.tolist(), strict=True)
+            if self.sign * self._weights[i] * (1 if own else -1) > 0 and (away is None or own != away[i])
+        ]
+        moving.sort(key=lambda one: -abs(self._weights[one[0]]))
+        nodes = [(circuit.rules[i].node, own) for i, own in moving[:MAX_JOINED]]
+        short = [(node, own) for node, own in nodes if sizes[node] <= MAX_LITERALS_IN_TEXT]
+        joined = all_of(formula(circuit, node) if own else negate(formula(circuit, node)) for node, own in short)
+        if isinstance(joined, AllOf):  # (a or b) says nothing beside a
+            known = set(joined.parts)
+            joined = all_of(p for p in joined.parts if not (isinstance(p, AnyOf) and known & set(p.parts)))
+        parts = [formula_text(joined, circuit.columns)] * bool(short)
+        parts += ["not " * (not own) + node_text(circuit, node) for node, own in nodes if (node, own) not in short]
+        parts += [f"{len(moving) - len(nodes)} more"] * (len(moving) > len(nodes))
+        return " and ".join(parts)
+
+
+def reasons_of(finder: ReasonFinder, values: Sequence[Values], target: str) -> Reasons:
+    """Return the reasons of rows, one by one."""
+    columns = {
+        name: [None if one is None or one != one else one for one in column.tolist()]  # noqa: PLR0124 (NaN)
+        for name, column in finder.find(values).items()
+    }
+    rows = []
+    for row in zip(*columns.values(), strict=True):
+        prediction, reference, *pairs, rest = row
+        reasons = [Reason(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] is not None]
+        rows.append(RowReasons(prediction, reference, tuple(reasons), rest))
+    return Reasons(tuple(rows), columns, finder.circuit.decimals, target)
