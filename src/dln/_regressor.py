@@ -33,6 +33,7 @@ from dln.data._table import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Trained
+from dln.readers._monitor import training_profile
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
@@ -205,6 +206,8 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         index = rows.distinct.index
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
+        some = rows.distinct.sample(MAX_ROWS)
+        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, some)
         return self
 
     def _set_history(self, networks: Sequence[Trained]) -> None:

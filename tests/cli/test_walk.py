@@ -83,6 +83,12 @@ WALK = {
         ["m.dln", "t.parquet", "--reasons", "2"],
         ["m.dln", "t.parquet", "--reasons", "2", "--reason-text", f"{EVIL}={EVIL}"],
     ],
+    "monitor": [
+        ["m.dln", "t.parquet"],
+        ["m.dln", "wrong.parquet", "--max-psi", "0"],
+        ["m.dln", "t.parquet", "--json", "--max-psi", "0"],
+        ["m.dln", "other.parquet"],
+    ],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
     "report": [
         ["m.dln", "--data", "t.parquet", "-o", "page.html", "--force"],

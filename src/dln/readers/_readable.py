@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cost import CircuitCost, Reading, circuit_cost
 from dln.data._dates import with_dates_whole
-from dln.data._reader import read_table
+from dln.data._reader import read_batches, read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw
 from dln.readers._explain import (
@@ -26,6 +26,7 @@ from dln.readers._explain import (
 )
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._monitor import Drift, monitor
 from dln.readers._reasons import Direction, ReasonFinder, Reasons, reasons_of
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
@@ -41,6 +42,7 @@ class ReadableModel:
     history_: Mapping[str, Sequence[Any]]
     intervals_: Intervals
     support_: list[float]
+    training_facts_: Mapping[str, Any]
     target_name_: str
     _frontier: Frontier
 
@@ -143,6 +145,27 @@ class ReadableModel:
         support = getattr(self, "support_", None)
         finder = ReasonFinder(self.circuit_, support, n, direction, reference, reason_texts)
         return reasons_of(finder, self._values(X), self._target())
+
+    def monitor(self, X: Any) -> Drift:
+        """Compare rows with those of training: stability of predictions, columns and rules, and values not seen then.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows of today.
+
+        Returns
+        -------
+        Drift
+            One `DriftRow` for the predictions, for each column that rules read, and for each rule. Its
+            ``beyond(psi=0.2)`` lists what exceeds a limit. A pruned model does not know the predictions of training.
+
+        """
+        check_is_fitted(self)
+        used = {literal.column for literal in self.circuit_.literals}
+        batches = (batch.values for batch in read_batches(_as_table(X), self.circuit_.columns, used))
+        support = getattr(self, "support_", None)
+        return monitor(self.circuit_, support, self.training_facts_, batches, self._target())
 
     def shapley_values(self, X: Any, background: Any) -> tuple[Floats, float]:
         """Return exact Shapley values ``(n_rows, n_features_in_)`` against the background rows, and the base value.
@@ -306,6 +329,8 @@ class ReadableModel:
             smaller.circuit_ = point.circuit
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
+            facts = self.training_facts_.items()
+            smaller.training_facts_ = {name: fact for name, fact in facts if name != "predictions"}
         return smaller
 
     def _target(self) -> str:

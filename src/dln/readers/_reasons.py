@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -91,18 +92,18 @@ class ReasonFinder:
         self,
         circuit: Circuit,
         support: Sequence[float] | None,
-        n: int = 4,
+        n: Any = 4,
         direction: Direction = "higher",
         reference: Reference = "best",
         reason_texts: Mapping[str, str] | None = None,
     ) -> None:
-        if not isinstance(n, int) or n < 1:
+        if not isinstance(n, Integral) or n < 1:
             message = f"n, the number of reasons, must be a whole number above 0, got {n!r}"
             raise ValueError(message)
         if direction not in ("higher", "lower"):
             message = f'direction must be "higher" or "lower", got {direction!r}'
             raise ValueError(message)
-        self.circuit, self.n, self.sign = circuit, n, 1 if direction == "higher" else -1
+        self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
         groups = list(self._grouped(feature_importances(circuit, rule_table(circuit, support)), reason_texts or {}))
