@@ -206,8 +206,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         index = rows.distinct.index
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
-        some = rows.distinct.sample(MAX_ROWS)
-        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, some)
+        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, rows.distinct)
         return self
 
     def _set_history(self, networks: Sequence[Trained]) -> None:
