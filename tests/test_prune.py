@@ -14,7 +14,7 @@ from models import bytes_of, network, small, some_table
 
 @pytest.fixture(scope="module")
 def fitted() -> DLNRegressor:
-    """Return a network of the paper's kind, whose smaller models are not simplified until they are asked for."""
+    """Return a network of the paper's kind, whose smaller models are not simplified until they are used."""
     X, y = make_friedman1(200, random_state=0)
     return DLNRegressor(hidden_layer_sizes=(30, 20), max_epochs=5, random_state=0).fit(X, y)
 
@@ -33,7 +33,7 @@ def test_every_smaller_model_can_be_saved(fitted: DLNRegressor, tmp_path: Path):
 
 
 def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
-    """Where two sizes came to the same rules the model stands in its file once."""
+    """Two sizes with the same rules stand in the file once."""
     *smaller, own = fitted.frontier_.rows
     frontier = replace(fitted.frontier_, rows=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
     fitted._frontier, whole = frontier, fitted._frontier
@@ -45,7 +45,7 @@ def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
 
 
 def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
-    """Where `max_rules` leaves sizes without a model of their own, the frontier is in order, and saved."""
+    """If `max_rules` leaves sizes without a model of their own, the frontier is in order, and saved."""
     rng = np.random.default_rng(0)
     X = rng.random((80, 4)).round(2)
     y = 3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + X[:, 2] + rng.normal(0.0, 0.1, 80)
@@ -80,7 +80,7 @@ def test_prune_keeps_its_size_and_survives_saving(tmp_path):
 
 
 def test_the_papers_network_is_pruned_too(tmp_path):
-    """Subsets of the network's rules have weights of their own, and no more conditions than asked for."""
+    """Subsets of the network's rules have weights of their own, and no more conditions than their size."""
     X, y = some_table("missing")
     model = network(max_epochs=5).fit(X, y)
     for point in model.frontier_:

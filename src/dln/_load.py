@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dln._atomic import AnyPath
 from dln.circuit._circuit import Circuit
 from dln.data._reader import read_batches
-from dln.data._table import Table
+from dln.data._source import Table
 from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 if TYPE_CHECKING:

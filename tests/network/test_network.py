@@ -57,7 +57,7 @@ def test_every_layer_has_its_own_thresholds_with_the_same_start():
 
 
 def test_spare_candidates_are_closed_for_ever():
-    """Where a layer has fewer inputs than candidates, the spare ones carry no probability."""
+    """If a layer has fewer inputs than candidates, the spare ones carry no probability."""
     net = network(n_candidate_links=20)
     first = net.parameters.link_a_logits[:, 0]
     assert (first == np.float32(CLOSED_LOGIT)).sum() == 20 - 5
@@ -82,9 +82,10 @@ def test_same_seed_same_network():
 
 
 def test_parameter_groups_are_views_of_one_vector():
-    """Changing a group changes the flat vector, and a copy shares nothing."""
-    parameters = network().parameters
-    copy = parameters.copy()
+    """Changing a group changes the flat vector, and a network with other parameters shares nothing."""
+    net = network()
+    parameters = net.parameters
+    copy = net.with_parameters(parameters.flat.copy()).parameters
     parameters.weights[:] = 7.0
     assert (parameters.flat[-4:] == 7.0).all()
     assert not (copy.weights == 7.0).any()

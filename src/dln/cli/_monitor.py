@@ -71,5 +71,4 @@ def _batches(file: TableFile, circuit: Circuit, model_name: str) -> Iterator[lis
                 yield list(read_table(model_columns(file, frame, circuit, n_rows + 1), circuit.columns).values)
             n_rows += frame.height
     if not n_rows:
-        message = f"{file.label} has a header but no rows: there is nothing to compare"
-        raise UsageError(message)
+        raise UsageError(f"{file.label} has a header but no rows: there is nothing to compare")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dln.cli import _options
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, print_status
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,16 +116,18 @@ def explain(
     """
     if reasons is not None:
         if row is not None or as_json:
-            message = "--reasons writes CSV for all rows: leave out --row and --json, which are for one"
-            raise UsageError(message)
+            raise UsageError("--reasons writes CSV for all rows: leave out --row and --json, which are for one")
         from dln.cli._reasons import write_reasons
 
         how = {"n": reasons, "direction": direction}
-        write_reasons(model, table, output, reason_text or [], reference, how, force=force, quiet=quiet)
+        n_rows = write_reasons(model, table, output, reason_text or [], reference, how, force=force)
+        if not quiet and output != "-":
+            print_status(f"reasons for {n_rows:,} rows written to {output}.")
         return
     if output != "-" or direction != "higher" or reference != "best" or reason_text:
-        message = "--output, --direction, --reference and --reason-text are about reasons: give --reasons 4, too"
-        raise UsageError(message)
+        raise UsageError(
+            "--output, --direction, --reference and --reason-text are about reasons: give --reasons 4, too"
+        )
     row = row or 1
     from dln.circuit._words import category_text, name_text, thousands, weight_text
     from dln.cli import _printing
@@ -175,6 +177,5 @@ def one_row(file: TableFile, circuit: Circuit, needed: list[str], row: int, opti
         frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
         if row < 1 or not frame.height:
             n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-            message = f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
-            raise UsageError(message)
+            raise UsageError(f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
     return model_columns(file, frame, circuit, row)

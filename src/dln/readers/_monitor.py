@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._words import name_text, node_text, thousands
 from dln.data._categories import recoded
-from dln.readers._rules import Records, columns_of
+from dln.readers._rules import Records
 
 if TYPE_CHECKING:
     from dln.data._rows import CanonicalRows
@@ -67,6 +67,7 @@ class Drift(Records[DriftRow]):
     rows: tuple[DriftRow, ...]
     n_rows: int
     n_training: int
+    _names = tuple(DriftRow.__dataclass_fields__)
 
     def __repr__(self) -> str:
         cells: list[tuple[str, ...]] = [("PSI", "holds", "missing", "unknown", "outside", "now (in training)")]
@@ -96,9 +97,6 @@ class Drift(Records[DriftRow]):
                 if limit is not None and value is not None and value - then > limit:
                     sentences.append(f"{row.kind} {row.name}: {words} {value - then:.3g}, the limit is {limit:g}")
         return sentences
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows, list(DriftRow.__dataclass_fields__))
 
 
 _FIGURES: Final = {

@@ -91,14 +91,13 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain; a pandas Series or a dictionary is one row.
 
         Returns
         -------
         Explanations
-            One `Explanation` per row: ``prediction``, ``intercept``, ``terms`` and, where it is known, ``interval``.
-            ``to_pandas()`` and ``to_polars()`` have one line per row and term.
+            One `Explanation` per row; ``to_pandas()`` and ``to_polars()`` have one line per row and term.
 
         """
         check_is_fitted(self)
@@ -174,7 +173,7 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain.
         background : table like X
             The rows that they are compared with, those of training for example.
@@ -185,11 +184,6 @@ class ReadableModel:
             Contribution of each input column to the prediction of each row; parts of a date are added up.
         base : float
             The mean prediction of the background.
-
-        Raises
-        ------
-        ValueError
-            If a rule reads too many columns for exact values.
 
         """
         check_is_fitted(self)
@@ -221,9 +215,8 @@ class ReadableModel:
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
         """Return an interval for every row that holds its target with the given probability, on average over rows.
 
-        The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
-        them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
-        intervals from the folds of a fit this holds nearly. Wider coverage gives wider intervals: bands never cross.
+        The guarantee, whatever the distribution, is for new rows drawn like those of `calibrate`; with intervals from
+        the folds of a fit it holds nearly.
 
         Parameters
         ----------
@@ -236,11 +229,6 @@ class ReadableModel:
         -------
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite if the calibration rows are too few for the coverage.
-
-        Raises
-        ------
-        AttributeError
-            If the model was not calibrated, and its fit had no held-out rows.
 
         """
         check_is_fitted(self)
@@ -262,7 +250,6 @@ class ReadableModel:
         Returns
         -------
         CircuitCost
-            Its ``total``, and the parts that make it up.
 
         """
         check_is_fitted(self)
@@ -280,8 +267,7 @@ class ReadableModel:
         Parameters
         ----------
         kind : {"circuit", "importance", "history", "frontier"}, default="circuit"
-            A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
-            held-out R².
+            A picture of the rules, or a chart: of importances, of the training, or of conditions against held-out R².
         max_rules : int or None, default=20
             Largest number of rules in the picture, those that move the prediction most; None: all.
         ax : matplotlib axes, optional

@@ -98,11 +98,9 @@ class ReasonFinder:
         reason_texts: Mapping[str, str] | None = None,
     ) -> None:
         if not isinstance(n, Integral) or n < 1:
-            message = f"n, the number of reasons, must be a whole number above 0, got {n!r}"
-            raise ValueError(message)
+            raise ValueError(f"n, the number of reasons, must be a whole number above 0, got {n!r}")
         if direction not in ("higher", "lower"):
-            message = f'direction must be "higher" or "lower", got {direction!r}'
-            raise ValueError(message)
+            raise ValueError(f'direction must be "higher" or "lower", got {direction!r}')
         self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
@@ -147,13 +145,13 @@ class ReasonFinder:
         """Return what each rule adds to the mean reference, or to that of one row."""
         if isinstance(reference, str) and reference == "mean":
             if support is None:
-                message = "the model does not hold how often its rules fire, so the mean is not known: use another one"
-                raise ValueError(message)
+                raise ValueError(
+                    "the model does not hold how often its rules fire, so the mean is not known: use another one"
+                )
             return np.asarray(np.round(self._weights * np.array(support)))
         if isinstance(reference, str) or len(reference[0]) != 1:
             got = repr(reference) if isinstance(reference, str) else f"{len(reference[0])} rows"
-            message = f'reference must be "best", "mean" or one row, got {got}'
-            raise ValueError(message)
+            raise ValueError(f'reference must be "best", "mean" or one row, got {got}')
         self._reference_bits = np.array(self.circuit.rule_values(reference), dtype=bool).reshape(-1)
         return self._weights * self._reference_bits
 
@@ -164,8 +162,7 @@ class ReasonFinder:
         names = [column.name for column in self.circuit.columns]
         words = [node_text(self.circuit, rule.node) for rule in self.circuit.rules]
         if unknown := [key for key in texts if key not in (*names, *words)]:
-            message = f"reason_texts must name columns or rules of the model, got {unknown[0]!r}"
-            raise ValueError(message)
+            raise ValueError(f"reason_texts must name columns or rules of the model, got {unknown[0]!r}")
         by_column: dict[int, list[int]] = {}
         for i, (rule, own) in enumerate(zip(self.circuit.rules, words, strict=True)):
             if own in texts and own not in names:
