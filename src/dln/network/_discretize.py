@@ -63,15 +63,10 @@ def _threshold_edges(
     network: Network, graph: Graph, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]
 ) -> list[int]:
     """Return an edge for every threshold row."""
-    slopes = network.parameters.slope
+    parameters = network.parameters
     cuts = [
         Cut(int(k), float(bias), bool(slope < 0))
-        for k, bias, slope in zip(network.wiring.threshold_input, network.parameters.bias, slopes, strict=True)
-    ]
-    cutter.look_up(cut for cut, slope in zip(cuts, slopes, strict=True) if slope != 0)
-    return [
-        FALSE_EDGE if slope == 0 else cutter.above(cut) ^ int(slope < 0)
-        for cut, slope in zip(cuts, slopes, strict=True)
+        for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True)
     ]
     slopes = parameters.slope.tolist()
     # The set of numbers does not depend on the order of rows, and columns are read faster from top to bottom.
