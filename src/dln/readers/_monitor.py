@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ class Drift(Records[DriftRow]):
     rows: tuple[DriftRow, ...]
     n_rows: int
     n_training: int
-    _names = tuple(DriftRow.__dataclass_fields__)
+    _names: ClassVar = tuple(field.name for field in fields(DriftRow))
 
     def __repr__(self) -> str:
         cells: list[tuple[str, ...]] = [("PSI", "holds", "missing", "unknown", "outside", "now (in training)")]
