@@ -83,6 +83,13 @@ WALK = {
         ["m.dln", "t.parquet", "--reasons", "2"],
         ["m.dln", "t.parquet", "--reasons", "2", "--reason-text", f"{EVIL}={EVIL}"],
     ],
+    "diff": [
+        ["m.dln", "m.dln"],
+        ["m.dln", "m.dln", "--data", "t.parquet", "--html", "diff.html", "--force"],
+        ["m.dln", "m.dln", "--data", "wrong.parquet"],
+        ["m.dln", "m.dln", "--data", "other.parquet", "--json"],
+        ["m.dln", "names.dln"],
+    ],
     "monitor": [
         ["m.dln", "t.parquet"],
         ["m.dln", "wrong.parquet", "--max-psi", "0"],

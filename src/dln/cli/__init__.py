@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _export, _fit, _monitor, _predict, _report, _show, _tune
+from dln.cli import _diff, _export, _fit, _monitor, _predict, _report, _show, _tune
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -48,6 +48,7 @@ app.command("predict")(_predict.predict)
 app.command("show")(_show.show_model)
 app.command("prune")(_show.prune)
 app.command("explain")(_show.explain)
+app.command("diff")(_diff.diff)
 app.command("monitor")(_monitor.monitor)
 app.command("plot")(_report.plot)
 app.command("report")(_report.report)

@@ -38,7 +38,7 @@ def score_rows(
         ends=ends,
         cells=_cells(y, predicted, ends),
         by_column=tuple(
-            sorted((_errors_by(column, values, error) for column, values in columns), key=_pattern, reverse=True)
+            sorted((errors_by(column, values, error) for column, values in columns), key=pattern, reverse=True)
         ),
     )
 
@@ -65,7 +65,7 @@ def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cel
     )
 
 
-def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
+def errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
     groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
     bins = (
         ErrorBin(label, int(rows.sum()), float(error[rows].mean()), float(np.abs(error[rows]).mean()))
@@ -75,7 +75,7 @@ def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
     return ErrorsByColumn(name_text(column.name), tuple(bins))
 
 
-def _pattern(errors: ErrorsByColumn) -> float:
+def pattern(errors: ErrorsByColumn) -> float:
     """Return the sum of the absolute mean errors over a column's groups: columns are sorted by it."""
     return sum(group.n_rows * abs(group.mean_error) for group in errors.bins)
 
