@@ -50,6 +50,15 @@ class RowReasons:
     reasons: tuple[Reason, ...]
     rest: float
     """The contributions of all other rules."""
+    decimals: int
+    target: str = "prediction"
+
+    def __repr__(self) -> str:
+        terms = [("reference", self.reference), *((one.text, one.contribution) for one in self.reasons)]
+        terms += [("all other rules", self.rest)] * (self.rest != 0)
+        weights = [weight_text(weight, self.decimals) for _, weight in terms]
+        lines = [f"{w:>{max(map(len, weights))}}  {text}" for w, (text, _) in zip(weights, terms, strict=True)]
+        return "\n".join([f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}", *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +67,9 @@ class Reasons(Records[RowReasons]):
 
     rows: tuple[RowReasons, ...]
     columns: Mapping[str, list[Any]]
-    decimals: int
-    target: str = "prediction"
 
     def __repr__(self) -> str:
-        return "\n\n".join("\n".join(self._lines(row)) for row in self.rows)
-
-    def _lines(self, row: RowReasons) -> Iterator[str]:
-        terms = [("reference", row.reference), *((one.text, one.contribution) for one in row.reasons)]
-        terms += [("all other rules", row.rest)] * (row.rest != 0)
-        weights = [weight_text(weight, self.decimals) for _, weight in terms]
-        yield f"{name_text(self.target)} = {weight_text(row.prediction, self.decimals)}"
-        for (text, _), weight in zip(terms, weights, strict=True):
-            yield f"{weight:>{max(map(len, weights))}}  {text}"
+        return "\n\n".join(map(repr, self.rows))
 
     def _columns(self) -> dict[str, list[Any]]:
         return dict(self.columns)
@@ -233,5 +232,5 @@ def reasons_of(finder: ReasonFinder, values: Sequence[Values], target: str) -> R
     for row in zip(*columns.values(), strict=True):
         prediction, reference, *pairs, rest = row
         reasons = [Reason(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] is not None]
-        rows.append(RowReasons(prediction, reference, tuple(reasons), rest))
-    return Reasons(tuple(rows), columns, finder.circuit.decimals, target)
+        rows.append(RowReasons(prediction, reference, tuple(reasons), rest, finder.circuit.decimals, target))
+    return Reasons(tuple(rows), columns)
