@@ -86,11 +86,10 @@ def test_sentences_hold_for_their_rows(pair):
     """A reason's sentence is a condition that the row fulfils, merged of rules and denied rules."""
     circuit, table = pair
     finder = ReasonFinder(circuit, None, 3)
-    for g, group in enumerate(finder._groups):
-        fires = np.array([circuit.rule_values(table)[i] for i in group.rules])
+    for g, (rules, _) in enumerate(finder._groups):
+        fires = np.array([circuit.rule_values(table)[i] for i in rules])
         for row in range(len(table[0])):
-            text = finder._text(g, fires[:, row])
-            assert text != "never"
+            assert finder._text(g, tuple(fires[:, row].tolist())) != "never"
 
 
 def test_rules_of_a_column_are_one_reason():
@@ -123,7 +122,8 @@ def test_reasons_of_fitted_models(number):
     near = 10.0**-model.circuit_.decimals * (1 + len(model.circuit_.rules))
     assert reasons[0].reference == pytest.approx(model.predict(X).mean(), abs=near, rel=1e-6)
     first = X.iloc[0] if isinstance(X, pd.DataFrame) else X[0]
-    assert model.reasons(X, reference=first)[0].reasons == ()
+    for row in (first, list(first), X[:1]):
+        assert model.reasons(X, reference=row)[0].reasons == ()
     assert repr(reasons).startswith("prediction = ")
 
 

@@ -139,8 +139,8 @@ class ReadableModel:
         """
         check_is_fitted(self)
         if not isinstance(reference, str):
-            is_list = np.ndim(reference) == 1 and not hasattr(reference, "index")
-            reference = self._values([reference] if is_list else _as_table(reference))
+            is_list = np.ndim(reference) == 1 and not hasattr(reference, "to_frame")
+            reference = self._values([reference] if is_list else reference)
         support = getattr(self, "support_", None)
         finder = ReasonFinder(self.circuit_, support, n, direction, reference, reason_texts)
         return reasons_of(finder, self._values(X), self._target())

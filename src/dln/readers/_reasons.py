@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
 
@@ -75,15 +76,6 @@ class Reasons(Records[RowReasons]):
         return dict(self.columns)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """The rules of one reason, what they add up to in the reference, and the user's text for them."""
-
-    rules: list[int]
-    steps: float
-    text: str | None
-
-
 class ReasonFinder:
     """Finds the reasons of rows, some rows at a time; parameters are those of `ReadableModel.reasons`."""
 
@@ -103,31 +95,31 @@ class ReasonFinder:
         self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
-        groups = list(self._grouped(feature_importances(circuit, rule_table(circuit, support)), reason_texts or {}))
+        self._groups = list(self._grouped(support, reason_texts or {}))
         if isinstance(reference, str) and reference == "best":
-            steps = [self._best(rules) for rules, _ in groups]
+            self._steps = [self._best(rules) for rules, _ in self._groups]
         else:
-            of_rules = self._reference_steps(reference, support)
-            steps = [float(of_rules[rules].sum()) for rules, _ in groups]
-        self._groups = [_Group(rules, own, text) for (rules, text), own in zip(groups, steps, strict=True)]
-        self._known: dict[tuple[int, bytes], str] = {}
+            steps = self._reference_steps(reference, support)
+            self._steps = [float(steps[rules].sum()) for rules, _ in self._groups]
+        self._text = cache(self._sentence)  # many rows have the same one
 
     def find(self, values: Sequence[Values]) -> dict[str, npt.NDArray[Any]]:
         """Return the reasons of rows as columns: texts, None where there is no reason, and numbers, NaN there."""
         circuit, n_rows = self.circuit, len(values[0])
         fires = np.array(circuit.rule_values(values), dtype=bool).reshape(len(self._weights), n_rows)
         moved = np.zeros((n_rows, max(len(self._groups), self.n)))
-        for g, group in enumerate(self._groups):
-            moved[:, g] = self._weights[group.rules] @ fires[group.rules] - group.steps
+        for g, (rules, _) in enumerate(self._groups):
+            moved[:, g] = self._weights[rules] @ fires[rules] - self._steps[g]
         order = np.argsort(-self.sign * moved, axis=1, kind="stable")[:, : self.n]
         top = np.take_along_axis(moved, order, axis=1)
         is_reason = self.sign * top > 0
         texts = np.full(order.shape, None, dtype=object)
-        for g, group in enumerate(self._groups):
+        for g, (rules, _) in enumerate(self._groups):
             rows, ranks = np.nonzero(is_reason & (order == g))
-            patterns, which = np.unique(fires[group.rules][:, rows].T, axis=0, return_inverse=True)
-            texts[rows, ranks] = np.array([self._text(g, one) for one in patterns], dtype=object)[which.ravel()]
-        start = float(circuit.grid(circuit.intercept) + sum(group.steps for group in self._groups))
+            patterns, which = np.unique(fires[rules][:, rows].T, axis=0, return_inverse=True)
+            found_texts = [self._text(g, tuple(pattern)) for pattern in patterns.tolist()]
+            texts[rows, ranks] = np.array(found_texts, dtype=object)[which.ravel()]
+        start = float(circuit.grid(circuit.intercept) + sum(self._steps))
         numbers = {"prediction": start + moved.sum(axis=1), "reference": np.full(n_rows, start)}
         numbers |= {f"contribution_{k + 1}": np.where(is_reason[:, k], top[:, k], np.nan) for k in range(self.n)}
         numbers["rest"] = moved.sum(axis=1) - np.where(is_reason, top, 0.0).sum(axis=1)
@@ -145,7 +137,7 @@ class ReasonFinder:
         if isinstance(reference, str) and reference == "mean":
             if support is None:
                 raise ValueError(
-                    "the model does not hold how often its rules fire, so the mean is not known: use another one"
+                    "the model does not hold how often its rules fire: use another reference than the mean"
                 )
             return np.asarray(np.round(self._weights * np.array(support)))
         if isinstance(reference, str) or len(reference[0]) != 1:
@@ -155,9 +147,10 @@ class ReasonFinder:
         return self._weights * self._reference_bits
 
     def _grouped(
-        self, importance: npt.NDArray[np.float64], texts: Mapping[str, str]
+        self, support: Sequence[float] | None, texts: Mapping[str, str]
     ) -> Iterator[tuple[list[int], str | None]]:
         """Yield the rules of each reason, and the user's text for it; a rule with a text of its own is a reason."""
+        importance = feature_importances(self.circuit, rule_table(self.circuit, support))
         names = [column.name for column in self.circuit.columns]
         words = [node_text(self.circuit, rule.node) for rule in self.circuit.rules]
         if unknown := [key for key in texts if key not in (*names, *words)]:
@@ -194,19 +187,18 @@ class ReasonFinder:
             return np.array([*named, UNKNOWN] + [MISSING] * axis.missing, dtype=np.int32)
         return np.array([*axis.cutoffs, np.inf] + [np.nan] * axis.missing)
 
-    def _text(self, g: int, fires: Bits) -> str:
-        """Return the user's text for a reason, or its sentence for rows in which these of its rules fire."""
-        key = g, fires.tobytes()
-        if key not in self._known:
-            self._known[key] = self._groups[g].text or self._sentence(self._groups[g].rules, fires)
-        return self._known[key]
+    def _sentence(self, g: int, fires: tuple[bool, ...]) -> str:
+        """Return the user's text for a reason, or a condition that holds for rows in which these of its rules fire.
 
-    def _sentence(self, rules: list[int], fires: Bits) -> str:
-        """Return a condition that holds for the row, joined of the rules that move it away from the reference."""
+        It joins the rules that move the rows away from the reference.
+        """
+        rules, text = self._groups[g]
+        if text is not None:
+            return text
         circuit, sizes, away = self.circuit, node_sizes(self.circuit), self._reference_bits
         moving = [
             (i, own)
-            for i, own in zip(rules, fires.tolist(), strict=True)
+            for i, own in zip(rules, fires, strict=True)
             if self.sign * self._weights[i] * (1 if own else -1) > 0 and (away is None or own != away[i])
         ]
         moving.sort(key=lambda one: -abs(self._weights[one[0]]))
