@@ -111,6 +111,9 @@ class ModelDiff(Records[RuleChange]):
     def __repr__(self) -> str:
         return "\n".join([*self._rule_lines(), *self._data_lines()])
 
+    def _points(self, value: float | None) -> str:
+        return "" if value is None else weight_text(value, self.decimals)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values."""
         plain = asdict(self)
@@ -129,9 +132,6 @@ class ModelDiff(Records[RuleChange]):
         kinds: list[str] = [row.change for row in self.rows]
         words = ("with other conditions", "with another weight", *_KINDS[2:])
         return ", ".join(f"{kinds.count(kind)} {text}" for kind, text in zip(_KINDS, words, strict=True))
-
-    def _points(self, value: float | None) -> str:
-        return "" if value is None else weight_text(value, self.decimals)
 
     def _rule_lines(self) -> Iterator[str]:
         yield f"{self.target}: rules {self.counts}; intercept {' → '.join(map(self._points, self.intercepts))}"
@@ -181,15 +181,12 @@ def diff_models(old: ReportableModel, new: ReportableModel, *values: Sequence[Va
 
 def _check_columns(old: ReportableModel, new: ReportableModel) -> None:
     """Raise a `ValueError` unless both models are of the same columns."""
-    kinds = [{column.name: column.categories is None for column in model.circuit_.columns} for model in (old, new)]
-    names = [model._inputs() for model in (old, new)]  # noqa: SLF001 (models of this package)
-    differ = [f"only the first has {name!r}" for name in names[0] if name not in names[1]][:1]
-    differ += [f"only the second has {name!r}" for name in names[1] if name not in names[0]][:1]
-    differ += [
-        f"{name!r} holds numbers in one and categories in the other"
-        for name, is_number in kinds[0].items()
-        if kinds[1].get(name, is_number) != is_number
-    ][:1]
+    names, others = old._inputs(), new._inputs()  # noqa: SLF001 (models of this package)
+    kinds = {column.name: column.categories is None for column in old.circuit_.columns}
+    mixed = [one.name for one in new.circuit_.columns if kinds.get(one.name) is (one.categories is not None)]
+    differ = [f"only the first has {name!r}" for name in names if name not in others][:1]
+    differ += [f"only the second has {name!r}" for name in others if name not in names][:1]
+    differ += [f"{name!r} holds numbers in one and categories in the other" for name in mixed[:1]]
     if differ:
         raise ValueError(f"only models of the same columns can be compared, but {' and '.join(differ)}")
 
