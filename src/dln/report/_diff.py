@@ -14,7 +14,7 @@ import numpy as np
 
 from dln._atomic import AnyPath, write_atomically
 from dln.circuit._circuit import Category, Circuit, Values, from_grid, to_grid
-from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, NumberCondition, OddOf, formula
+from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes, node_text, thousands, weight_text
 from dln.circuit.bits import predict
 from dln.readers._rules import Records
@@ -33,8 +33,9 @@ MAX_CAUSES: Final = 4
 N_BINS: Final = 20
 _KINDS: Final = ("conditions", "weight", "removed", "added", "same")
 
-#: A condition by names: the column, what low or other values and missing ones give, its cut-offs, its categories.
-_Leaf: TypeAlias = tuple[str, bool, bool, tuple[float, ...], frozenset[Category]]
+#: A condition by names: the column, what low or other values and missing ones give, its cut-offs, its categories, and
+#: how it is joined with others.
+_Leaf: TypeAlias = tuple[str, bool, bool, tuple[float, ...], frozenset[Category], type | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,8 @@ def _changes(old: Circuit, new: Circuit, spreads: Mapping[str, float]) -> Iterat
     pairs = []
     for i, rule in enumerate(old.rules):
         for k, other in enumerate(new.rules):
-            score = EQUAL if words[i] == others[k] else _similarity(leaves[i], other_leaves[k], spreads)
+            same_sign = (rule.weight > 0) == (other.weight > 0)
+            score = EQUAL if words[i] == others[k] else same_sign * _similarity(leaves[i], other_leaves[k], spreads)
             pairs += [(-score, abs(rule.weight - other.weight), i, k)] * (score >= MIN_SIMILARITY)
     left, right = dict(enumerate(words)), dict(enumerate(others))
     for score, gap, i, k in sorted(pairs):
@@ -216,17 +218,19 @@ def _changes(old: Circuit, new: Circuit, spreads: Mapping[str, float]) -> Iterat
 
 def _leaves(circuit: Circuit, node: int) -> list[_Leaf]:
     """Return the conditions of a rule, none if it is too long to write out."""
-    parts = [formula(circuit, node)] if node_sizes(circuit)[node] <= MAX_LITERALS_IN_TEXT else []
+    parts: list[tuple[Formula, type | None]] = []
+    if node_sizes(circuit)[node] <= MAX_LITERALS_IN_TEXT:
+        parts.append((formula(circuit, node), None))
     leaves: list[_Leaf] = []
-    for part in parts:  # which grows
+    for part, joint in parts:  # which grows
         if isinstance(part, (AllOf, AnyOf, OddOf)):
-            parts += part.parts
+            parts += [(inner, type(part)) for inner in part.parts]
         elif isinstance(part, NumberCondition):
-            leaves.append((circuit.columns[part.column].name, part.low, part.missing, part.ends, frozenset()))
+            leaves.append((circuit.columns[part.column].name, part.low, part.missing, part.ends, frozenset(), joint))
         elif isinstance(part, CategoryCondition):
             column = circuit.columns[part.column]
             named = frozenset((column.categories or ())[code] for code in part.codes)
-            leaves.append((column.name, part.other, part.missing, (), named))
+            leaves.append((column.name, part.other, part.missing, (), named, joint))
     return leaves
 
 
@@ -237,8 +241,12 @@ def _similarity(first: Sequence[_Leaf], second: Sequence[_Leaf], spreads: Mappin
 
 
 def _alike(a: _Leaf, b: _Leaf, spreads: Mapping[str, float]) -> float:
-    """Return 1 less the distance of cut-offs as a share of the column's range, times the share of common categories."""
-    if a[:3] != b[:3] or len(a[3]) != len(b[3]):
+    """Return 1 less the distance of cut-offs as a share of the column's range, times the share of common categories.
+
+    Conditions that are joined in different ways are not alike.
+    """
+    joints = {a[5], b[5]} - {None}
+    if a[:3] != b[:3] or len(a[3]) != len(b[3]) or len(joints) > 1:
         return 0.0
     gaps = [abs(x - y) / (spreads.get(a[0]) or max(abs(x), abs(y), 1e-300)) for x, y in zip(a[3], b[3], strict=True)]
     common = len(a[4] & b[4]) / len(a[4] | b[4]) if a[4] | b[4] else 1.0
