@@ -134,6 +134,7 @@ def test_reasons_of_fitted_models(number):
         ({"direction": "up"}, 'direction must be "higher" or "lower", got \'up\''),
         ({"reference": "worst"}, 'reference must be "best", "mean" or one row, got \'worst\''),
         ({"reference": pd.DataFrame({"x0": [1.0, 2.0]})}, 'reference must be "best", "mean" or one row, got 2 rows'),
+        ({"reason_texts": ["age"]}, "reason_texts must be a dictionary, {name: text}, got list"),
         ({"reason_texts": {"agee": "Age"}}, "reason_texts must name columns or rules of the model, got 'agee'"),
     ],
 )

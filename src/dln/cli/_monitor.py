@@ -27,11 +27,9 @@ def monitor(
     max_psi: Annotated[Limit, typer.Option(min=0, help="Limit of each population stability index.")] = None,
     max_missing: Annotated[Limit, typer.Option(min=0, help="Limit of the rise of a share of missing values.")] = None,
     max_unknown: Annotated[
-        Limit, typer.Option(min=0, help="Limit of the rise of a share of categories that no rule names.")
+        Limit, typer.Option(min=0, help="Limit of the rise of a share of unknown categories.")
     ] = None,
-    max_outside: Annotated[
-        Limit, typer.Option(min=0, help="Limit of a share of values beyond the range of training.")
-    ] = None,
+    max_outside: Annotated[Limit, typer.Option(min=0, help="Limit of a share beyond the range of training.")] = None,
     as_json: _options.Json = False,
 ) -> None:
     """Compare a table with the training rows: stability of predictions, columns and rules; exit code 1 beyond a limit.
@@ -46,9 +44,8 @@ def monitor(
     fitted = open_saved(model)
     with open_table(table) as file:
         batches = _batches(file, fitted.circuit, Path(model).name)
-        drift = _monitor.monitor(
-            fitted.circuit, fitted.support, fitted.training, batches, fitted.target or "prediction"
-        )
+        target = fitted.target or "prediction"
+        drift = _monitor.monitor(fitted.circuit, fitted.support, fitted.training, batches, target)
     beyond = drift.beyond(psi=max_psi, missing=max_missing, unknown=max_unknown, outside=max_outside)
     if as_json:
         facts = {"model": model, "table": file.label, "rows": drift.n_rows, "training_rows": drift.n_training}

@@ -86,12 +86,14 @@ class ReasonFinder:
         n: Any = 4,
         direction: Direction = "higher",
         reference: Reference = "best",
-        reason_texts: Mapping[str, str] | None = None,
+        reason_texts: Any = None,
     ) -> None:
         if not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n, the number of reasons, must be a whole number above 0, got {n!r}")
         if direction not in ("higher", "lower"):
             raise ValueError(f'direction must be "higher" or "lower", got {direction!r}')
+        if not isinstance(reason_texts, Mapping | None):
+            raise ValueError(f"reason_texts must be a dictionary, {{name: text}}, got {type(reason_texts).__name__}")
         self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
