@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dln._clean import clean
 from dln.circuit._words import name_text, number_text, thousands, weight_text
+from dln.readers._rules import FEW_NOTE
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -83,6 +84,7 @@ def model_json(name: str, model: CircuitRegressor, max_rules: int | None = None)
         "conditions": rules.n_conditions,
         "n_rules": len(rules),
         "rules": rules.to_dicts()[:max_rules],
+        "constraints": [*map(asdict, getattr(model, "constraints_", ()))],
         "frontier": {"points": frontier.to_dicts(), "best_found": frontier.ceiling},
     }
 
@@ -100,6 +102,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
         else f"of {best:.3f} that the best model found reaches"
     )
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
+    if neighbours := [f"{point.max_conditions} reach {point.r2:.3f}" for point in frontier.neighbours()]:
+        sentences.append(f"Of the next sizes, {' and '.join(neighbours)}.")
     if (more := frontier.worthwhile()) is not None:
         n = more.max_conditions
         sentences.append(f"{n} conditions would reach {more.r2:.3f} (--max-conditions {n}).")
@@ -117,12 +121,13 @@ def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") ->
     rules = model.rules_
     shown = list(rules)[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
-    support = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
-    cells = zip(weights, support, [row.rule for row in shown], strict=True)
+    cells = zip(weights, map(rules.support_text, shown), [row.rule for row in shown], strict=True)
     lines: list[RenderableType] = [
         Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
         table(("weight", "fires", "rule"), cells, left="rule"),
     ]
+    if any(row.rests_on_few for row in shown):
+        lines.append(Text(FEW_NOTE))
     if len(shown) < len(rules):
         lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
     return Group(*lines)

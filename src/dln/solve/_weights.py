@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dln.data._folds import fold_weights
 from dln.solve._products import Bools, Floats, centred_products, products
+from dln.solve._signs import Signs, solve_with_signs
 
 #: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
 #: repeat each other.
@@ -26,23 +27,30 @@ _ZERO_RESIDUAL: Final = 1e-4
 
 
 def solve_weights(
-    rules: Bools, y: Floats, weight: Floats, penalty: float, *, loss: str = "squared_error", quantile: float = 0.5
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    penalty: float,
+    *,
+    loss: str = "squared_error",
+    quantile: float = 0.5,
+    signs: Signs | None = None,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
 
-    `penalty` is a share of the mean variance of a rule, times the rows' weight.
+    `penalty` is a share of the mean variance of a rule, times the rows' weight. Weights have these signs, if any.
     """
     weight = weight / weight.mean()
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
-    intercept, weights = moments.solve(ridge)
+    intercept, weights = moments.solve(ridge, signs)
     if loss == "squared_error":
         return intercept, weights
     spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
         reweighted = weight * _irls_weights(residual, spread, loss, quantile)
-        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge)
+        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge, signs)
     return intercept, weights
 
 
@@ -132,11 +140,14 @@ class _Moments:
         values, vectors = np.linalg.eigh(self._gram)
         return np.maximum(values, 0.0), vectors, vectors.T @ self._right
 
-    def solve(self, penalty: float) -> tuple[float, Floats]:
-        """Return intercept and weights for a ridge penalty."""
+    def solve(self, penalty: float, signs: Signs | None = None) -> tuple[float, Floats]:
+        """Return intercept and weights for a ridge penalty; with signs, it must be above zero."""
+        if signs is not None:
+            weights = solve_with_signs(self._gram + penalty * np.eye(len(self._gram)), self._right, signs)
+            return self._y_mean - float(weights @ self._means), weights
         values, vectors, right = self._spectrum
         shrunk = values + penalty
         # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
         separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
-        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
+        weights = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights
