@@ -7,7 +7,7 @@ two reasons have the same subject. Contributions are whole steps of the weights'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from typing import Any, Final, Literal, TypeAlias
@@ -15,11 +15,12 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Values, from_grid
-from dln.circuit._cone import cone, node_columns
+from dln.circuit._circuit import Circuit, Values, from_grid
+from dln.circuit._cone import node_columns
 from dln.circuit._formula import AllOf, AnyOf, all_of, formula, negate
+from dln.circuit._graph import Graph
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, node_text, weight_text
-from dln.circuit.simplify._domain import Axis, CategoryAxis, axes_of, combinations
+from dln.circuit.simplify._domain import axes_of, combinations, truth_table
 from dln.readers._explain import feature_importances
 from dln.readers._rules import Records, rule_table
 
@@ -170,24 +171,13 @@ class ReasonFinder:
 
     def _best(self, rules: list[int]) -> float:
         """Return the lowest sum that rules reach together on any input, the highest where reasons are for lower."""
-        weights, best = self._weights[rules], min if self.sign > 0 else max
-        part = replace(self.circuit, rules=tuple(self.circuit.rules[i] for i in rules))
-        nodes = cone(part, [rule.node for rule in part.rules])
-        axes = axes_of(part.literals[i] for i in nodes if i < len(part.literals))
-        n = combinations(axes)
-        if n > MAX_COMBINATIONS:
-            return float(sum(best(weight, 0.0) for weight in weights))
-        values: list[Values] = [np.zeros(n, float if one.categories is None else np.int32) for one in part.columns]
-        for axis, column in zip(axes, np.meshgrid(*map(self._blocks, axes), indexing="ij"), strict=True):
-            values[axis.column] = column.ravel()
-        return float(best(weights @ np.array(part.rule_values(values))))
-
-    def _blocks(self, axis: Axis) -> Values:
-        """Return one value for each block of a column that rules distinguish."""
-        if isinstance(axis, CategoryAxis) or self.circuit.columns[axis.column].categories is not None:
-            named = [codes[0] for codes in axis.groups] if isinstance(axis, CategoryAxis) else []
-            return np.array([*named, UNKNOWN] + [MISSING] * axis.missing, dtype=np.int32)
-        return np.array([*axis.cutoffs, np.inf] + [np.nan] * axis.missing)
+        weights, graph = self._weights[rules], Graph()
+        edges = graph.add(self.circuit, [self.circuit.rules[i].node for i in rules])
+        axes = axes_of(graph.literals[i] for i in graph.cone([edge >> 1 for edge in edges]) if not graph.is_gate(i))
+        if combinations(axes) > MAX_COMBINATIONS:
+            return float(self.sign * np.minimum(self.sign * weights, 0).sum())
+        sums = sum(weight * truth_table(graph, edge, axes) for weight, edge in zip(weights, edges, strict=True))
+        return float(self.sign * np.min(self.sign * sums))
 
     def _sentence(self, g: int, fires: tuple[bool, ...]) -> str:
         """Return the user's text for a reason, or a condition that holds for rows in which these of its rules fire.
