@@ -81,15 +81,23 @@ def test_too_many_combinations_are_compared_rule_by_rule(monkeypatch):
     assert ReasonFinder(circuit, None).find([np.array([70.0])])["reference"] == [1.0]
 
 
-@given(circuits_with_tables())
-def test_sentences_hold_for_their_rows(pair):
-    """A reason's sentence is a condition that the row fulfils, merged of rules and denied rules."""
+@given(circuits_with_tables(), st.sampled_from(["higher", "lower"]))
+def test_sentences_can_hold(pair, direction):
+    """A sentence is merged of rules that hold for its row and of denied ones that do not: no contradiction comes of it."""
     circuit, table = pair
-    finder = ReasonFinder(circuit, None, 3)
-    for g, (rules, _) in enumerate(finder._groups):
-        fires = np.array([circuit.rule_values(table)[i] for i in rules])
-        for row in range(len(table[0])):
-            assert finder._text(g, tuple(fires[:, row].tolist())) != "never"
+    for row in reasons_of(ReasonFinder(circuit, None, 9, direction), table, "y"):
+        assert not {"never", "always", ""} & {one.text for one in row.reasons}
+
+
+def test_long_sentences_end_with_a_number():
+    """Rules are joined, the heaviest first, as long as a sentence has at most six conditions; the rest is counted."""
+    names = [f"x{j}" for j in range(9)]
+    gates = tuple(Gate(AND, 0, j) for j in range(1, 9))  # each reads x0, the most important
+    rules = tuple(Rule(9 + k, 20.0 - k) for k in range(8))
+    circuit = Circuit(tuple(map(Column, names)), tuple(Above(j, 0.0) for j in range(9)), gates, rules, 0.0, 0)
+    (row,) = reasons_of(ReasonFinder(circuit, None), [np.array([1.0])] * 9, "y")
+    joined = " and ".join(f"{name} > 0" for name in names[:6])
+    assert [(one.text, one.contribution) for one in row.reasons] == [(f"{joined} and 3 more", 132.0)]
 
 
 def test_rules_of_a_column_are_one_reason():

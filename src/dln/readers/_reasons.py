@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Values, from_grid
+from dln.circuit._conditions import formula_conditions
 from dln.circuit._cone import node_columns
-from dln.circuit._formula import AllOf, AnyOf, all_of, formula, negate
+from dln.circuit._formula import AllOf, AnyOf, Formula, all_of, formula, negate
 from dln.circuit._graph import Graph
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, node_text, weight_text
 from dln.circuit.simplify._domain import axes_of, combinations, truth_table
@@ -31,8 +32,8 @@ Reference: TypeAlias = Literal["best", "mean"] | Sequence[Values]
 
 #: Combinations of values up to which the rules of a reason are compared with their best together, not rule by rule.
 MAX_COMBINATIONS: Final = 2**16
-#: Largest number of rules that the sentence of a reason joins, the heaviest.
-MAX_JOINED: Final = 4
+#: Conditions of a sentence, at most, unless its heaviest rule has more.
+MAX_CONDITIONS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +195,30 @@ class ReasonFinder:
             if self.sign * self._weights[i] * (1 if own else -1) > 0 and (away is None or own != away[i])
         ]
         moving.sort(key=lambda one: -abs(self._weights[one[0]]))
-        nodes = [(circuit.rules[i].node, own) for i, own in moving[:MAX_JOINED]]
-        short = [(node, own) for node, own in nodes if sizes[node] <= MAX_LITERALS_IN_TEXT]
-        joined = all_of(formula(circuit, node) if own else negate(formula(circuit, node)) for node, own in short)
-        if isinstance(joined, AllOf):  # (a or b) says nothing beside a
-            known = set(joined.parts)
-            joined = all_of(p for p in joined.parts if not (isinstance(p, AnyOf) and known & set(p.parts)))
-        parts = [formula_text(joined, circuit.columns)] * bool(short)
-        parts += ["not " * (not own) + node_text(circuit, node) for node, own in nodes if (node, own) not in short]
-        parts += [f"{len(moving) - len(nodes)} more"] * (len(moving) > len(nodes))
-        return " and ".join(parts)
+        joined: Formula = True
+        more = 0
+        for i, own in moving:
+            node = circuit.rules[i].node
+            longer = joined
+            if sizes[node] <= MAX_LITERALS_IN_TEXT:
+                longer = _both(joined, formula(circuit, node) if own else negate(formula(circuit, node)))
+            if longer is not joined and (joined is True or formula_conditions(longer) <= MAX_CONDITIONS):
+                joined = longer
+            else:
+                more += 1
+        if joined is True:  # all are too long to be written out
+            node, own = circuit.rules[moving[0][0]].node, moving[0][1]
+            return "not " * (not own) + node_text(circuit, node) + f" and {more - 1} more" * (more > 1)
+        return formula_text(joined, circuit.columns) + f" and {more} more" * (more > 0)
+
+
+def _both(first: Formula, second: Formula) -> Formula:
+    """Return what holds where both do; (a or b) says nothing beside a."""
+    joined = all_of([first, second])
+    if not isinstance(joined, AllOf):
+        return joined
+    known = set(joined.parts)
+    return all_of(part for part in joined.parts if not (isinstance(part, AnyOf) and known & set(part.parts)))
 
 
 def reasons_of(finder: ReasonFinder, values: Sequence[Values], target: str) -> Reasons:
