@@ -83,7 +83,7 @@ def test_too_many_combinations_are_compared_rule_by_rule(monkeypatch):
 
 @given(circuits_with_tables(), st.sampled_from(["higher", "lower"]))
 def test_sentences_can_hold(pair, direction):
-    """A sentence is merged of rules that hold for its row and of denied ones that do not: no contradiction comes of it."""
+    """A sentence merges rules that hold for its row and denies those that do not: it is no contradiction."""
     circuit, table = pair
     for row in reasons_of(ReasonFinder(circuit, None, 9, direction), table, "y"):
         assert not {"never", "always", ""} & {one.text for one in row.reasons}
