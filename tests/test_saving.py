@@ -202,6 +202,7 @@ def test_frames_of_any_kind(tmp_path: Path):
     assert loaded.predict(pd.DataFrame(numbers)).tobytes() == expected
 
 
+@pytest.mark.filterwarnings("ignore::dln.ColumnWarning")
 def test_unused_categories_are_not_written(tmp_path: Path):
     """Categories that no rule names do not appear in the file, and predictions of rows that have them stay the same."""
     rng = np.random.default_rng(0)
@@ -228,7 +229,7 @@ def test_a_model_that_is_too_large_to_load_is_not_saved(tmp_path: Path, monkeypa
     model, _ = models()[0]
     path = tmp_path / "model.dln"
     path.write_text("before")
-    monkeypatch.setattr(_write, "MAX_BYTES", 1000)
+    monkeypatch.setattr(_write.schema, "MAX_BYTES", 1000)
     with pytest.raises(ValueError, match=r"would have \d+ bytes, more than the 1000 that are read again: fit fewer"):
         model.save(path)
     assert path.read_text() == "before"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dln._dln import DLNRegressor
     from dln._errors import (
         CircuitError,
+        ColumnWarning,
         CompileCacheWarning,
         ConstraintError,
         ExportError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         NotVerifiedWarning,
         PrecisionWarning,
         TimeLimitWarning,
+        UnknownCategoryWarning,
         VerificationError,
     )
     from dln._load import Predictor, load, load_predictor
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Circuit",
     "CircuitError",
+    "ColumnWarning",
     "CompileCacheWarning",
     "ConstraintError",
     "DLNRegressor",
@@ -45,6 +48,7 @@ __all__ = [
     "Predictor",
     "RuleRegressor",
     "TimeLimitWarning",
+    "UnknownCategoryWarning",
     "VerificationError",
     "__version__",
     "load",

@@ -61,12 +61,15 @@ class MissingExtraError(ImportError):
     Examples
     --------
     >>> print(MissingExtraError("model.plot()", "plot", "pygraphviz"))
-    model.plot() needs the package 'pygraphviz', which is not installed: pip install 'dln[plot]'
+    model.plot() needs the package 'pygraphviz', which is not installed: in a clone of dln, pip install '.[plot]'
 
     """
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
-        super().__init__(f"{feature} needs the package {missing!r}, which is not installed: pip install 'dln[{extra}]'")
+        super().__init__(
+            f"{feature} needs the package {missing!r}, which is not installed: in a clone of dln, "
+            f"pip install '.[{extra}]'"
+        )
 
 
 def import_extra(package: str, feature: str, extra: str) -> Any:
@@ -138,4 +141,20 @@ class PrecisionWarning(UserWarning):
 
     >>> import warnings
     >>> warnings.filterwarnings("error", category=PrecisionWarning)  # where rounded identifiers would be a mistake
+    """
+
+
+class ColumnWarning(UserWarning):
+    """A column of the training table is probably not what it is taken for: numbers as text, row numbers as inputs.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=ColumnWarning)  # where tables come from elsewhere
+    """
+
+
+class UnknownCategoryWarning(UserWarning):
+    """Rows to predict hold categories that the training table did not have: no rule names them.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=UnknownCategoryWarning)  # where new categories are usual
     """

@@ -140,10 +140,10 @@ def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
     """If pygraphviz or matplotlib is missing, the error names the extra."""
     picture = draw(layered_circuit(0, n_rules=3, layers=[5]))
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         _ = picture.svg
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         importance_chart(Importances((Importance("a", "a", 1.0),)))
 
 

@@ -154,7 +154,8 @@ def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) 
         case bool():
             return Written(notation.constants[meaning])
         case NumberCondition():
-            pieces = number_pieces(meaning, notation.name(columns[meaning.column].name), notation)
+            column = columns[meaning.column]
+            pieces = number_pieces(meaning, notation.name(column.name), notation, column.whole_to)
             return Written(f" {notation.any_of} ".join(pieces), notation.any_of if len(pieces) > 1 else "")
         case CategoryCondition():
             return _category(meaning, columns[meaning.column], notation)
@@ -165,10 +166,13 @@ def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) 
             return Written(f" {joint} ".join(_written(part, columns, notation).inside(joint) for part in parts), joint)
 
 
-def number_pieces(condition: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
+def number_pieces(
+    condition: NumberCondition, name: str, notation: Notation = WORDS, whole_to: int | None = None
+) -> list[str]:
     """Return texts of which one holds wherever the condition does: intervals and "is missing".
 
-    A missing number is below every cut-off; if it is excluded, the lowest interval is marked.
+    A missing number is below every cut-off; if it is excluded, the lowest interval is marked. Of whole numbers from 0
+    up to `whole_to`, the lowest and, of 0 and 1, the highest interval are named by the one number in them.
 
     >>> number_pieces(NumberCondition(0, ends=(18.0, 47.5), low=False, missing=False), "age")
     ['18 < age ≤ 47.5']
@@ -176,6 +180,8 @@ def number_pieces(condition: NumberCondition, name: str, notation: Notation = WO
     ['age ≤ 1', 'age > 2']
     >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=False), "age")
     ['age ≤ 47.5 (not missing)']
+    >>> number_pieces(NumberCondition(0, ends=(0.5,), low=False, missing=False), "smoker", whole_to=1)
+    ['smoker = 1']
     """
     if not condition.ends:
         return [name + notation.remark(" is missing" if condition.missing else " is not missing")]
@@ -186,6 +192,11 @@ def number_pieces(condition: NumberCondition, name: str, notation: Notation = WO
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         above = f"{start} < " if start else ""
         pieces.append(f"{above}{name} {notation.at_most} {end}" if end else f"{name} > {start}")
+    is_one = f"{name} {notation.relations[0]} "
+    if whole_to is not None and condition.low and 0 <= condition.ends[0] < 1:
+        pieces[0] = is_one + notation.number(0.0)
+    if whole_to == 1 and not edges[-1] and 0 <= condition.ends[-1] < 1:
+        pieces[-1] = is_one + notation.number(1.0)
     if condition.low and not condition.missing:
         pieces[0] += notation.remark(" (not missing)")
     elif condition.missing and not condition.low:

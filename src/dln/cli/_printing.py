@@ -54,11 +54,11 @@ def facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
     return grid
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str = "") -> Table:
-    """Return a table without lines: columns of numbers, and one of text that wraps, whose heading is `left`."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str | Sequence[str] = ()) -> Table:
+    """Return a table without lines: columns of numbers, and of text that wraps, whose headings are `left`."""
     made = Table(box=None, pad_edge=True, show_edge=False, show_header=any(map(str.strip, headings)))
     for heading in headings:
-        is_text = heading == left
+        is_text = heading in ([left] if isinstance(left, str) else left)
         made.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
     for row in rows:
         made.add_row(*map(Text, row))

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from dln.cli._table_file import TableFile
 
 
-def show_model(
+def show(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
+    from dln.cli import _printing
     from dln.cli._files import open_model
-    from dln.cli._printing import facts, model_json, print_json, rules_table, show
     from dln.readers._summary import summary_facts
 
     fitted = open_model(model)
@@ -38,14 +38,17 @@ def show_model(
         document = {
             "columns": columns,
             "columns_used": columns_used(fitted),
+            "importances": fitted.importances_.to_dicts(),
             "epochs": getattr(fitted, "n_iter_", None),
-            "operations": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
+            "cost": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
         }
-        print_json({**model_json(model, fitted, max_rules), **document})
+        _printing.print_json({**_printing.model_json(model, fitted, max_rules), **document})
         return
-    show(rules_table(fitted, max_rules), "", facts([("file", model), *summary_facts(fitted)]))
+    _printing.show(
+        _printing.rules_table(fitted, max_rules), "", _printing.facts([("file", model), *summary_facts(fitted)])
+    )
     if len(fitted.frontier_) > 1:
-        show(
+        _printing.show(
             "\nHeld-out R² of other sizes, and the sizes that dln prune can cut the model to:\n", str(fitted.frontier_)
         )
 

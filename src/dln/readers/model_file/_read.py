@@ -21,7 +21,7 @@ from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, I
 from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals
+from dln.readers._intervals import Intervals, Scale, target_limits
 from dln.readers._monitor import Profile
 from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
@@ -131,8 +131,9 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
-    training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
-    optional = ("ranges", "profile", "predictions", "table", "network")
+    for name in ("network", "folds"):
+        training[name] = None if training[name] is None else msgspec.structs.asdict(training[name])
+    optional = ("ranges", "profile", "predictions", "table", "network", "folds")
     training = {name: value for name, value in training.items() if value or name not in optional}
     circuit = _circuit(part, columns, part.decimals)
     frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
@@ -147,7 +148,7 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         part.support,
         part.target,
         tuple(part.dates),
-        _intervals(part.intervals),
+        _intervals(part.intervals, part.training),
         part.kind,
         frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
@@ -196,15 +197,19 @@ def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | No
 
 
 def _column(j: int, part: schema.ColumnPart) -> Column:
+    if part.categories is None and part.seen is not None:
+        _fail("a column of numbers has seen no categories", f"columns[{j}].seen")
     if part.categories is None:
-        return Column(part.name)
+        return Column(part.name, whole_to=part.whole_to)
+    if part.whole_to is not None:
+        _fail("a column of categories has no largest number", f"columns[{j}].whole_to")
     seen: set[tuple[bool, Category]] = set()
     for k, category in enumerate(part.categories):
         key = isinstance(category, bool), category  # to Python, True equals 1
         if key in seen:
             _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
         seen.add(key)
-    return Column(part.name, tuple(part.categories))
+    return Column(part.name, tuple(part.categories), seen=None if part.seen is None else tuple(part.seen))
 
 
 def _check_rest(part: schema.ModelPart) -> None:
@@ -247,12 +252,18 @@ def _check_profile(profile: Profile, categories: Sequence[Category] | None, plac
         _fail("expected ascending edges, none for categories, and one share from 0 to 1 per bin", place)
 
 
-def _intervals(part: schema.IntervalsPart | None) -> Intervals | None:
+def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart) -> Intervals | None:
     if part is None:
         return None
     if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
         _fail("widths must be finite, not negative, and ascend", "intervals.widths")
-    return Intervals(tuple(part.widths), part.source, part.weight)
+    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.edges or part.factors else Scale()
+    if len(scale.factors) != len(scale.edges) + 1 or any(not 0 < factor < float("inf") for factor in scale.factors):
+        _fail("there must be one factor more than edges, all of them above 0", "intervals.factors")
+    if part.edges != sorted(set(part.edges)):
+        _fail("edges must ascend", "intervals.edges")
+    limits = target_limits(training.target_min, training.target_max)
+    return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
 
 
 def _circuit(
