@@ -35,6 +35,7 @@ from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
+from dln.readers._monitor import training_profile
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
@@ -223,6 +224,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         index = rows.distinct.index
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
+        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, rows.distinct)
         if rows.division.is_given:
             self.training_facts_["folds"] = rows.division.facts()
         return self

@@ -76,7 +76,26 @@ WALK = {
         ["m.dln", "--max-conditions", "3", "-o", "small.dln", "--force", "--json"],
         ["literal.dln", "--max-conditions", "3", "-o", "small.dln", "--force"],
     ],
-    "explain": [["m.dln", "t.parquet"], ["m.dln", "t.parquet", "--json"], ["text.dln", "t.parquet"]],
+    "explain": [
+        ["m.dln", "t.parquet"],
+        ["m.dln", "t.parquet", "--json"],
+        ["text.dln", "t.parquet"],
+        ["m.dln", "t.parquet", "--reasons", "2"],
+        ["m.dln", "t.parquet", "--reasons", "2", "--reason-text", f"{EVIL}={EVIL}"],
+    ],
+    "diff": [
+        ["m.dln", "m.dln"],
+        ["m.dln", "m.dln", "--data", "t.parquet", "--html", "diff.html", "--force"],
+        ["m.dln", "m.dln", "--data", "wrong.parquet"],
+        ["m.dln", "m.dln", "--data", "other.parquet", "--json"],
+        ["m.dln", "names.dln"],
+    ],
+    "monitor": [
+        ["m.dln", "t.parquet"],
+        ["m.dln", "wrong.parquet", "--max-psi", "0"],
+        ["m.dln", "t.parquet", "--json", "--max-psi", "0"],
+        ["m.dln", "other.parquet"],
+    ],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
     "report": [
         ["m.dln", "--data", "t.parquet", "-o", "page.html", "--force"],

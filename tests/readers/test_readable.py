@@ -30,6 +30,7 @@ class Insurance(ReadableModel, RegressorMixin, BaseEstimator):
             decimals=0,
         )
         self.history_ = {"network": [0, 0], "epoch": [1, 2], "training_loss": [2.0, 1.0], "validation_loss": [2.0, 1.5]}
+        self.training_facts_ = {"rows": len(y)}
         self.support_ = rule_support(self.circuit_.rule_values(self._values(X)), None)
         points = []
         for size, kept in ((1, [2]), (2, [1, 2])):

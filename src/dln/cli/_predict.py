@@ -35,7 +35,7 @@ ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
 
-_ROW: Final = "\0row"  # no column of a file is named like this
+ROW: Final = "\0row"  # no column of a file is named like this
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
 
@@ -77,10 +77,10 @@ def predict(
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
-        with _progress() if is_shown else nullcontext(lambda _: None) as advance:
+        with progress() if is_shown else nullcontext(lambda _: None) as advance:
             unknown: list[Counter[Any]] = []
             predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
-            n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
+            n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if any(unknown) and not quiet:
         print_error(unknown_text(sum(unknown, Counter())))
@@ -105,14 +105,16 @@ def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any]
     return partial(model.intervals.ends, coverage=coverage)
 
 
-def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
-    """Write the predictions of all rows and return their number."""
+def write_rows(
+    output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]
+) -> int:
+    """Write what is predicted for all rows, batch by batch, and return their number."""
     import polars as pl
 
     from dln.cli._files import whole_or_nothing
 
     # Row numbers, so that a message can name the file's own row.
-    rows = file.scan().select(taken).with_row_index(_ROW)
+    rows = file.scan().select(taken).with_row_index(ROW)
     first = predicted(rows.limit(0).collect())
     n_rows: list[int] = []  # of each batch, since batches run side by side
 
@@ -157,21 +159,21 @@ def _predicted(
 
     numbers: Any = []
     if frame.height:
-        first_row = int(frame[_ROW][0]) + 1
+        first_row = int(frame[ROW][0]) + 1
         columns = model_columns(file, frame, predictor.circuit_, first_row)
         found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
         numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the whole table)
         unknown.append(found)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    parts = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
+    parts = [*(frame.drop(ROW).get_columns() if with_input else []), predicted]
     if ends is not None:
         parts += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
     return pl.DataFrame(parts)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
+def progress() -> Iterator[Callable[[int], None]]:
     """Yield what counts rows on standard error."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

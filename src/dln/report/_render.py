@@ -49,6 +49,13 @@ def render(data: ReportData) -> str:
     )
 
 
+def render_page(template: str, **values: object) -> str:
+    """Return a page without a script."""
+    style = "\n".join(map(_asset, _STYLES))
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _environment().get_template(template).render(style=style, policy=policy, **values)
+
+
 def render_part(template: str, **values: object) -> str:
     return _environment().get_template(template).render(style=_asset("parts.css"), **values)
 

@@ -15,6 +15,7 @@ from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
 from dln.report._card import ModelCard, model_card
+from dln.report._diff import ModelDiff, diff_models
 from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
 from dln.report._scorecard import scorecard
 
@@ -75,6 +76,29 @@ class ReportableModel(ReadableModel):
         """
         check_is_fitted(self, "circuit_")
         return model_card(self, X, y)
+
+    def diff(self, other: ReportableModel, X: Any = None) -> ModelDiff:
+        """Return what changed from this model to another of the same columns: rules, and predictions of data.
+
+        Parameters
+        ----------
+        other : RuleRegressor or DLNRegressor
+            The later model.
+        X : table of shape (n_samples, n_features), optional
+            Rows to compare the predictions of both on.
+
+        Returns
+        -------
+        ModelDiff
+            One `RuleChange` per pair of similar rules, and per rule that was added or removed; ``data`` has the change
+            of predictions. Its ``report("diff.html")`` writes a page.
+
+        """
+        check_is_fitted(self, "circuit_")
+        if not isinstance(other, ReportableModel):
+            raise TypeError(f"a model can be compared with a RuleRegressor or DLNRegressor, got {type(other).__name__}")
+        check_is_fitted(other, "circuit_")
+        return diff_models(self, other, *([] if X is None else [self._values(X), other._values(X)]))
 
     def _html_repr(self) -> str:
         """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""

@@ -37,7 +37,7 @@ def score_rows(
     if intervals is not None:
         low, high = intervals.ends(predicted, USUAL)
         inside = (low <= y) & (y <= high)
-    by_column = [_errors_by(*column, error, inside) for column in columns]
+    by_column = [errors_by(*column, error, inside) for column in columns]
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
@@ -47,7 +47,7 @@ def score_rows(
         covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=_pattern, reverse=True))[
+        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=pattern, reverse=True))[
             :_MOST_COLUMNS
         ],
         calibration=_tenths(y, predicted),
@@ -76,7 +76,10 @@ def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cel
     )
 
 
-def _errors_by(column: Column, values: Values, error: Floats, inside: npt.NDArray[np.bool_] | None) -> ErrorsByColumn:
+def errors_by(
+    column: Column, values: Values, error: Floats, inside: npt.NDArray[np.bool_] | None = None
+) -> ErrorsByColumn:
+    """Return the errors of rows by the categories of a column, or by bands of its numbers."""
     groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
     bins = []
     for label, rows in ((label, rows) for label, rows in groups if rows.any()):
@@ -92,7 +95,7 @@ def _tenths(y: Floats, predicted: Floats) -> tuple[Tenth, ...]:
     return tuple(Tenth(len(rows), float(predicted[rows].mean()), float(y[rows].mean())) for rows in groups)
 
 
-def _pattern(errors: ErrorsByColumn) -> float:
+def pattern(errors: ErrorsByColumn) -> float:
     """Return the sum of the absolute mean errors over a column's groups: columns are sorted by it."""
     return sum(group.n_rows * abs(group.bias) for group in errors.bins)
 

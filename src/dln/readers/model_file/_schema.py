@@ -18,6 +18,7 @@ from dln.circuit._circuit import MAX_DECIMALS, Circuit
 from dln.circuit._constraints import Constraint, Interactions, Monotone
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
+from dln.readers._monitor import Profile
 
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
@@ -115,6 +116,10 @@ class TrainingPart(_Part, frozen=True):
     versions: dict[str, str]
     ranges: dict[str, tuple[float, float]] = {}
     """The smallest and the largest value of each number column that rules read."""
+    profile: dict[str, Profile] = {}
+    """The distribution of each column that rules read, in bins."""
+    predictions: Profile | None = None
+    """The distribution of the predictions."""
     table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
     network: NetworkPart | None = None
