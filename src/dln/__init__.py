@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ModelFileError,
         NotVerifiedWarning,
         PrecisionWarning,
+        RuleSyntaxError,
         TimeLimitWarning,
         VerificationError,
     )
@@ -42,6 +43,7 @@ __all__ = [
     "PrecisionWarning",
     "Predictor",
     "RuleRegressor",
+    "RuleSyntaxError",
     "TimeLimitWarning",
     "VerificationError",
     "__version__",

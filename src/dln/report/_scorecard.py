@@ -16,6 +16,7 @@ from dln.circuit._words import (
     MAX_LITERALS_IN_TEXT,
     WORDS,
     category_text,
+    column_text,
     counted,
     name_text,
     node_sizes,
@@ -92,7 +93,7 @@ def _lines(groups: Sequence[CardGroup]) -> int:
 _MARK: Final = "\0"
 _MARKED: Final = replace(
     WORDS,
-    name=lambda name: f"{_MARK}n{name_text(name)}{_MARK}",
+    name=lambda name: f"{_MARK}n{column_text(name)}{_MARK}",
     category=lambda value: f"{_MARK}v{category_text(value)}{_MARK}" if isinstance(value, str) else category_text(value),
 )
 
