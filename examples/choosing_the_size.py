@@ -1,4 +1,4 @@
-"""How many conditions are needed? One fit has the R² of every size; the smallest that is good enough is kept.
+"""The number of conditions that a table needs: one fit has the R² of every size; the smallest good one is kept.
 
 Run it: python examples/choosing_the_size.py
 """

@@ -1,4 +1,4 @@
-"""Fuzz the way from a user's table to the network's inputs: any table is read, or told to be wrong in one sentence.
+"""Fuzz the way from a user's table to the network's inputs: any table is read, or refused in one sentence.
 
 An input is a recipe for a table: its container, its columns' types and their values.
 """
@@ -78,7 +78,7 @@ def one_input(data: bytes) -> None:
         read = read_table(X, learned.columns)
     except (ValueError, TypeError) as error:
         if not str(error).strip():
-            message = "a mistake was told without a sentence"
+            message = "an input was refused without a sentence"
             raise AssertionError(message) from error
         return
     for first, second in zip(learned.values, read.values, strict=True):

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: a small table, and a way to run the program inside this process."""
+"""Shared by the tests of the command line: a small table, and a way to run the program inside this process."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ def houses(**columns: list[object]) -> str:
 
 
 def run(*arguments: str, stdin: bytes | None = None) -> Result:
-    """Run the program; an exception that it should have told in a sentence is raised."""
+    """Run the program; an exception that it should have reported in a sentence is raised."""
     result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="dln")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -369,7 +369,7 @@ def _judge(kind: str, path: str, table: Any, expected: Any) -> str:
         same = np.array_equal(_load(kind, path, table), expected)
     except _errors(kind):
         return "clean error"
-    except Exception:  # noqa: BLE001 (to be told apart from the above)
+    except Exception:  # noqa: BLE001 (kept apart from the errors above)
         return "other error"
     return "harmless" if same else "silently different"
 
@@ -377,7 +377,7 @@ def _judge(kind: str, path: str, table: Any, expected: Any) -> str:
 def _main(kind: str, task: Path) -> None:
     whole, cases = pickle.loads(task.read_bytes())  # noqa: S301 (our own)
     __import__(MODULES.get(kind, kind))
-    _errors(kind)  # opens a room of dln that is closed until it is used
+    _errors(kind)  # imports a module of dln that is imported on first use
     path = task.with_name(f"file{SUFFIXES.get(kind, '')}")
     for data, table, _ in whole:
         path.write_bytes(data)

@@ -1,4 +1,4 @@
-"""What a person sees: the program in a terminal of its own."""
+"""The program in a terminal of its own, as a person sees it."""
 
 import fcntl
 import os

@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path):
 
 
 def test_a_missing_folder_is_told(tmp_path: Path):
-    """A folder that is not there is told by the name that the user gave."""
+    """A missing folder is named as the user wrote it."""
     with pytest.raises(FileNotFoundError, match=r"nowhere/model\.dln"):
         write_atomically(tmp_path / "nowhere" / "model.dln", b"")
 

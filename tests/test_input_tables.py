@@ -61,7 +61,7 @@ def test_infinity_is_refused(bad):
 
 
 def test_constant_columns_lead_to_the_mean():
-    """Where no column varies, the model is the mean."""
+    """If no column varies, the model is the mean."""
     model = small().fit(np.ones((10, 3)), np.arange(10.0))
     assert model.predict(np.ones((1, 3)))[0] == pytest.approx(4.5)
     assert model.circuit_.rules == ()

@@ -195,7 +195,7 @@ for seed in range(3):
 
 
 def test_a_clock_without_a_limit_stops_when_asked():
-    """Nothing is cut until somebody asks; then every stage is, and is named once."""
+    """No stage is cut before the cancellation; then every stage is, and is named once."""
     deadline = Deadline()
     stop = deadline.stage("networks")
     assert not stop()

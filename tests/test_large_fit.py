@@ -15,7 +15,7 @@ from dln.data._reader import BATCH, LARGE, learn_table
 from models import SMALL
 
 N_ROWS, N_COLUMNS = 300_000, 20
-#: The float32 table's bytes, of which memory is told as a multiple.
+#: Bytes of the float32 table: the unit of memory here.
 TABLE = 4 * N_ROWS * N_COLUMNS
 
 

@@ -74,7 +74,7 @@ def test_rules_are_limited_only_where_asked():
 
 
 def test_few_rows_get_few_conditions():
-    """Where rows are too few to validate on, a model has a condition for every four of them at the most."""
+    """With too few rows to validate on, a model has a condition for every four of them at the most."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(25, 4))
     y = 2 * X[:, 0] + (X[:, 1] > 0) + rng.normal(size=25)

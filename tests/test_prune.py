@@ -33,7 +33,7 @@ def test_every_smaller_model_can_be_saved(fitted: DLNRegressor, tmp_path: Path):
 
 
 def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
-    """Where two sizes came to the same rules the model stands in its file once."""
+    """Two sizes with the same rules stand in the file once."""
     *smaller, own = fitted.frontier_.rows
     frontier = replace(fitted.frontier_, rows=(*smaller, own, replace(own, max_conditions=own.max_conditions + 1)))
     fitted._frontier, whole = frontier, fitted._frontier
@@ -45,7 +45,7 @@ def test_two_sizes_of_the_same_rules(fitted: DLNRegressor, tmp_path: Path):
 
 
 def test_sizes_ascend_where_rules_are_few(tmp_path: Path):
-    """Where `max_rules` leaves sizes without a model of their own, the frontier is in order, and saved."""
+    """If `max_rules` leaves sizes without a model of their own, the frontier is in order, and saved."""
     rng = np.random.default_rng(0)
     X = rng.random((80, 4)).round(2)
     y = 3.0 * (X[:, 0] > 0.5) * (X[:, 1] > 0.3) + X[:, 2] + rng.normal(0.0, 0.1, 80)

@@ -44,7 +44,7 @@ def sections(value):
 
 
 def documented(value, section):
-    """Return the names that a section tells of, in order."""
+    """Return the names that a section documents, in order."""
     lines = [line for line in sections(value).get(section, []) if line and not line.startswith(" ")]
     return [name.strip("* ") for line in lines for name in line.split(" : ")[0].split(",")]
 
@@ -56,7 +56,7 @@ def parameters(function):
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_functions_tell_their_parameters_and_what_they_return(name):
-    """Every parameter of a public function or method is told, in the order of the signature, and so is its result."""
+    """Every parameter and result of a public function or method is documented, in the order of the signature."""
     function = FUNCTIONS[name]
     assert documented(function, "Parameters") == parameters(function)
     returns = inspect.signature(function).return_annotation
@@ -65,14 +65,14 @@ def test_functions_tell_their_parameters_and_what_they_return(name):
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_classes_tell_what_they_are_made_of(name):
-    """A class that users make tells its parameters, a result its attributes, a mistake what it is raised with."""
+    """A class that users make documents its parameters, a result its attributes, an error its arguments."""
     kind = CLASSES[name]
     assert kind.__doc__
     if issubclass(kind, Exception) and "__init__" not in vars(kind):
         return  # made of a message
     if dataclasses.is_dataclass(kind):
-        told = documented(kind, "Attributes") or documented(kind, "Parameters")
-        assert told == [field.name for field in dataclasses.fields(kind)]
+        names = documented(kind, "Attributes") or documented(kind, "Parameters")
+        assert names == [field.name for field in dataclasses.fields(kind)]
     elif "Parameters" in sections(kind):
         assert sorted(documented(kind, "Parameters")) == sorted(parameters(kind))
     else:  # not made by users

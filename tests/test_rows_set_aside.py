@@ -1,4 +1,4 @@
-"""What a model tells of its worth and its errors comes from rows that it did not learn from."""
+"""Reported accuracy and intervals come from held-out rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from models import network, small
 
 
 def test_validation_data_can_be_given(houses):
-    """With X_val and y_val the frontier tells R² on those rows, and intervals come from them."""
+    """With X_val and y_val the frontier holds R² on those rows, and intervals come from them."""
     X, y = houses
     model = small().fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
     for point in model.frontier_:

@@ -38,7 +38,7 @@ def test_few_distinct_inputs_in_any_order_weighted_or_repeated_give_the_same_mod
     model, again = (small(n_teachers=2).fit(t[:, :3], t[:, 3]) for t in (table, table[rng.permutation(200)]))
     assert bytes_of(model, tmp_path) == bytes_of(again, tmp_path)
     weighted = small(n_teachers=2).fit(rows[:, :3], rows[:, 3], sample_weight=counts)
-    weighted.training_facts_ = model.training_facts_  # which tell how many rows the table had
+    weighted.training_facts_ = model.training_facts_  # which hold the number of rows of the table
     assert len(rows) < 150
     assert bytes_of(model, tmp_path) == bytes_of(weighted, tmp_path)
 

@@ -99,7 +99,7 @@ def test_a_model_that_is_not_fitted_is_not_saved(tmp_path: Path):
 
 
 def test_parameters_that_could_not_be_read_are_not_saved(tmp_path: Path):
-    """A parameter that was set to nonsense after the fit is told at once, not when the file is read."""
+    """A parameter that was set to nonsense after the fit is refused at once, not when the file is read."""
     table = frame()
     model = RuleRegressor(**SMALL).fit(table, target(table)).set_params(n_generations="ten")
     with pytest.raises(ValueError, match="n_generations"):
@@ -209,8 +209,8 @@ def test_unused_categories_are_not_written(tmp_path: Path):
     table = pd.DataFrame({"name": people, "town": rng.choice(["Aas", "Oslo", "Voss"], 300), "age": rng.random(300)})
     model = RuleRegressor(**SMALL, max_categories=3).fit(table, 5.0 * (table["town"] == "Oslo") + (table["age"] > 0.5))
     file = file_of(model, tmp_path)
-    said = " ".join(row.rule for row in model.rules_)
-    assert [name for name in people if f'"{name}"'.encode() in file and name not in said] == []
+    printed = " ".join(row.rule for row in model.rules_)
+    assert [name for name in people if f'"{name}"'.encode() in file and name not in printed] == []
     assert dln.load(tmp_path / "model.dln").predict(table).tobytes() == model.predict(table).tobytes()
     written = dln.load(tmp_path / "model.dln").circuit_
     for column, j in ((column, j) for j, column in enumerate(written.columns) if column.categories is not None):
@@ -224,7 +224,7 @@ def test_unused_categories_are_not_written(tmp_path: Path):
 
 
 def test_a_model_that_is_too_large_to_load_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """What `load` would refuse for its size, `save` refuses, and says what helps; the file stays as it was."""
+    """`save` refuses a model that `load` would refuse for its size, and names a remedy; the file stays as it was."""
     model, _ = models()[0]
     path = tmp_path / "model.dln"
     path.write_text("before")

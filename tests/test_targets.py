@@ -71,7 +71,7 @@ def test_a_constant_target_is_predicted_exactly(value):
     ],
 )
 def test_bad_targets_get_one_sentence(y, match):
-    """A wrong target is told in words."""
+    """A wrong target is refused in one sentence."""
     with pytest.raises(ValueError, match=match):
         small().fit([[1.0], [2.0]], y)
 

@@ -283,6 +283,7 @@ class DLNRegressor(CircuitRegressor):
                 deadline=deadline,
             )
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
+            del task  # it holds the encoded table
             # One thread: the last bits of a matrix product depend on their number.
             with threadpool_limits(limits=1):
                 self._freeze(X, rows, networks, held_out, held_weight)

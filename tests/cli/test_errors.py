@@ -30,7 +30,7 @@ def changed(column: str, row: int, value: object) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """What is typed, the files there are, and the sentence that comes; after … typer says the rest in its own words."""
+    """The command, the files, and the sentence expected; after … the rest is typer's own."""
 
     arguments: tuple[str, ...]
     sentence: str
@@ -412,7 +412,7 @@ def test_a_mistake_gets_one_sentence(name, model, tmp_path, monkeypatch):
 
 
 def test_the_table_of_mistakes_is_long_enough():
-    """At least forty kinds of bad input are told in a sentence."""
+    """At least forty kinds of bad input are refused in a sentence."""
     assert len(CASES) >= 40
 
 

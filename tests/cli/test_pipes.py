@@ -69,15 +69,15 @@ def test_a_reader_that_has_seen_enough(command, model: Path, table: Path):
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        said = process.stderr.read()
-    assert said == b""
+        errors = process.stderr.read()
+    assert errors == b""
     assert process.returncode == 141
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 @pytest.mark.parametrize("command", ["predict", "show", "explain"])
 def test_standard_output_on_a_full_disk(command, model: Path, table: Path):
-    """Where standard output cannot be written, one sentence says so, and the exit code is 1."""
+    """If standard output cannot be written, one sentence reports it, and the exit code is 1."""
     arguments = [model] if command == "show" else [model, table]
     with open("/dev/full", "wb") as full:  # noqa: PTH123 (a device)
         done = subprocess.run([*PROGRAM, command, *arguments], check=False, stdout=full, stderr=subprocess.PIPE)
@@ -147,7 +147,7 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path):
     """Ctrl-C in `dln fit` saves the best so far, says so, and ends with 130."""
     write(tmp_path, {"t.csv": houses()})
     model = tmp_path / "m.dln"
-    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", model, "--learner", "rules")
+    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", model)
     command = [sys.executable, "-c", INTERRUPTED, *fit]
     environment = {**os.environ, "SEND": str(int(signal.SIGINT))}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
@@ -180,7 +180,7 @@ main()
 def test_sigterm_ends_a_fit(tmp_path: Path):
     """SIGTERM ends `dln fit` as it ends every program: no model is written."""
     write(tmp_path, {"t.csv": houses()})
-    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", tmp_path / "m.dln", "--learner", "rules")
+    fit = ("fit", tmp_path / "t.csv", "-t", "price", "-o", tmp_path / "m.dln")
     command = [sys.executable, "-c", INTERRUPTED, *fit]
     environment = {**os.environ, "SEND": str(int(signal.SIGTERM))}
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
@@ -197,11 +197,11 @@ def test_a_terminal_on_standard_error_only(model: Path, table: Path, tmp_path: P
             stderr=follower,
         )
         os.close(follower)
-        said = b""
+        errors = b""
         try:
             while piece := shown.read(65536):
-                said += piece
+                errors += piece
         except OSError:  # the other end is closed
             pass
         assert process.wait(timeout=60) == 1
-    assert b"dln: the output could not be written: File too large" in said
+    assert b"dln: the output could not be written: File too large" in errors

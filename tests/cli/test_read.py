@@ -48,7 +48,7 @@ def test_a_table_is_read_whatever_its_name(form, name, tmp_path, monkeypatch):
 
 
 def test_a_decimal_comma_is_noticed(tmp_path):
-    """Where semicolons separate, a comma may be the decimal point."""
+    """With semicolons as separators, a comma may be the decimal point."""
     path = tmp_path / "t.csv"
     path.write_text("area;price\n1,5;2,25\n1.250,5;3\n")
     with open_table(str(path)) as file:

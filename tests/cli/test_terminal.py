@@ -1,4 +1,4 @@
-"""How it looks: in terminals of 80 and 200 columns, and in a file."""
+"""Output in terminals of 80 and 200 columns, and in a file."""
 
 import re
 

@@ -92,7 +92,6 @@ def test_rules_are_searched_for_within_the_limits_of_the_user(monkeypatch):
             r"dln: houses.csv is not a study that can be read \(it is not .*\): delete it, or name another file",
         ),
         ((*TUNE, "--storage", "."), "dln: storage must be the path of a file in a folder that exists, got '.'"),
-        ((*TUNE, "--ray", "127.0.0.1:9"), "dln: there is no Ray cluster at '127.0.0.1:9' .*: start one with .*"),
     ],
 )  # fmt: skip
 def test_one_sentence_for_each_mistake(arguments, sentence):

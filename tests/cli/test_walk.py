@@ -18,7 +18,7 @@ from dln.cli import app
 from dln.readers.model_file import sealed
 from terminal import COLOUR, in_terminal
 
-#: What a terminal would act on: C0 and C1 control characters, and marks that turn the direction of writing.
+#: Characters that a terminal acts on: C0 and C1 control characters, and marks that turn the direction of writing.
 DRIVING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: Colours, the title of the window, C1's own escape, a bell, backspaces, and text from right to left.
@@ -118,7 +118,7 @@ def test_no_output_drives_the_terminal(command, folder: Path, monkeypatch: pytes
 
 
 def test_json_is_still_what_it_says(folder: Path):
-    """What is cleaned in JSON reads back as what it was."""
+    """Cleaned JSON reads back as the original."""
     shown = json.loads(run("show", str(folder / "m.dln"), "--json").stdout)
     assert shown["target"] == f"pr{EVIL}ice"
 

@@ -34,7 +34,7 @@ def test_targets_far_from_zero_are_centred_first(offset):
 
 @pytest.mark.parametrize(("offset", "varying"), [(1e13, True), (1e15, False), (-4e17, False)])
 def test_differences_too_small_for_float64_are_warned_of(offset, varying):
-    """Where float64 can hardly hold the differences, there is a warning; where it cannot, only the mean is learned."""
+    """If float64 can hardly hold the differences, there is a warning; if it cannot, only the mean is learned."""
     y = np.arange(200.0) / 4 * max(1, abs(offset) / 1e16) + offset
     with pytest.warns(PrecisionWarning, match="which float64 can hardly hold.*: subtract a constant from y"):
         target = Target.of(y, np.ones(200))

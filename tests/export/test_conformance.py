@@ -61,7 +61,7 @@ def test_any_circuit_is_exported_bit_for_bit(target, options, tmp_path_factory):
 
 
 def _is_taken(folder, target, circuit, **options):
-    """Tell whether a target can hold a circuit; two columns of one name, for example, few can."""
+    """Return whether a target can hold a circuit; two columns of one name, for example, few can."""
     try:
         write(folder, target, lower(circuit, "price"), **options)
     except ExportError:

@@ -30,8 +30,8 @@ def main() -> None:
     rows += [[None, None, "elsewhere", None, 99], [1e9, -1e9, "süd", True, 1]]
     columns = list(table.columns)
     predictions = model.predict(pd.DataFrame(rows, columns=columns)).tolist()
-    told = {"columns": columns, "rows": rows, "predictions": predictions}
-    text = json.dumps(told, ensure_ascii=False, indent=1, default=lambda value: value.item())
+    document = {"columns": columns, "rows": rows, "predictions": predictions}
+    text = json.dumps(document, ensure_ascii=False, indent=1, default=lambda value: value.item())
     (HERE / f"format-{FORMAT}.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -57,7 +57,7 @@ def test_every_layer_has_its_own_thresholds_with_the_same_start():
 
 
 def test_spare_candidates_are_closed_for_ever():
-    """Where a layer has fewer inputs than candidates, the spare ones carry no probability."""
+    """If a layer has fewer inputs than candidates, the spare ones carry no probability."""
     net = network(n_candidate_links=20)
     first = net.parameters.link_a_logits[:, 0]
     assert (first == np.float32(CLOSED_LOGIT)).sum() == 20 - 5

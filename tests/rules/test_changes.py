@@ -81,11 +81,11 @@ def test_no_plain_change_is_better(seed, longest, price):
 
 @settings(max_examples=25)
 @given(seeds, st.integers(1, 14), st.integers(1, 5))
-def test_a_sweep_keeps_the_budget_and_lowers_the_loss(seed, room, longest):
+def test_a_sweep_keeps_the_budget_and_lowers_the_loss(seed, spare, longest):
     """Changes in one call keep the set within the budget, and each lowers the loss."""
     rules, _ = some_rules(seed)
     before, own_longest = refitted(rules.task, rules.fires)[0], max(rules.lengths)
-    budget = Budget(rules.n_conditions + room, longest, 10)
+    budget = Budget(rules.n_conditions + spare, longest, 10)
     make_changes(rules, np.arange(len(rules)), budget, Effort(3, 10), 0.0, min_gain=0.0)
     assert rules.n_conditions <= budget.conditions
     assert max(rules.lengths) <= max(longest, own_longest)

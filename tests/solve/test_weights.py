@@ -95,7 +95,7 @@ def test_the_penalty_does_not_collapse_on_a_small_noisy_table():
 
 
 def test_the_penalty_is_small_where_rules_are_right():
-    """Where the rules explain everything, hardly anything is shrunken."""
+    """If the rules explain everything, hardly anything is shrunken."""
     rng = np.random.default_rng(0)
     rules = rng.random((5, 300)) < 0.5
     assert cross_validated_penalty(rules, rules.T @ np.arange(5.0), np.ones(300)) == pytest.approx(1e-4)

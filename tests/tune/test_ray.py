@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commands import houses, run, write
 from dln import DLNRegressor
 from dln.tune import search
 
@@ -107,6 +109,15 @@ def test_a_search_survives_the_loss_of_a_machine_and_is_the_same_as_here(cluster
 @pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "nonsense"])  # not "auto": another test may have a cluster
 def test_no_cluster(address):
-    """Where there is no cluster, one sentence says so, and soon."""
+    """Without a cluster, one sentence reports it, and soon."""
     with pytest.raises(ConnectionError, match="there is no Ray cluster at"):
         search(DLNRegressor(), np.zeros((30, 1)), np.arange(30.0), n_trials=1, ray=address)
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
+def test_the_command_line_without_a_cluster(tmp_path):
+    """`dln tune --ray` ends with exit code 2 and one sentence where there is no cluster."""
+    write(tmp_path, {"houses.csv": houses()})
+    result = run("tune", str(tmp_path / "houses.csv"), "--target", "price", "--ray", "127.0.0.1:9", "--quiet")
+    assert result.exit_code == 2
+    assert re.fullmatch("dln: there is no Ray cluster at '127.0.0.1:9' .*: start one with .*", result.stderr.strip())

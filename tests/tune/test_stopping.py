@@ -103,7 +103,7 @@ def test_callbacks_get_every_trial_and_can_end_the_search(tmp_path):
 
 
 def test_a_callback_can_end_a_search_with_the_trials_of_the_storage(tmp_path):
-    """Where the storage alone is enough, no trial is run."""
+    """If the storage alone is enough, no trial is run."""
     path = tmp_path / "study.log"
     ridge(3, storage=path)
     assert len(ridge(9, storage=path, callbacks=[lambda trial: trial.number == 2]).trials) == 3

@@ -17,7 +17,7 @@ Row: TypeAlias = list[str]
 
 #: The separator that is any run of blanks and tabs, with quotes around text.
 BLANKS: Final = "whitespace"
-#: How the original files write a missing value; ours leave the field empty.
+#: Missing values as the original files write them; ours leave the field empty.
 MISSING: Final = "?"
 
 

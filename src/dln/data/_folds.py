@@ -28,7 +28,7 @@ def repeats_inputs(values: Sequence[Values], rows: CanonicalRows) -> npt.NDArray
     >>> repeats_inputs([x], CanonicalRows(np.arange(3), np.ones(3)))
     array([ True,  True, False])
     """
-    hashes = row_hashes([column[rows.index] for column in values], len(rows.index))
+    hashes = row_hashes(values, len(values[0]))[rows.index]
     _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     return np.asarray(counts[inverse] > 1)
 

@@ -201,18 +201,21 @@ def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
 
 def row_hashes(values: Sequence[Values], n_rows: int) -> Hashes:
     """Return a hash of the inputs of each row, ``(n_rows,) uint64``: equal for rows of equal inputs."""
-    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
-    _add_columns(values, first, second)
-    return first
+    return _input_hashes(values, n_rows)[0]
 
 
 def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
-    first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
+    first, second = _input_hashes(values, len(y))
+    _add_columns([y], first, second)
+    return first, second
+
+
+def _input_hashes(values: Sequence[Values], n_rows: int) -> tuple[Hashes, Hashes]:
+    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
         del group  # before the next are read
-    _add_columns([y], first, second)
     return first, second
 
 
