@@ -21,7 +21,7 @@ from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved, training_facts
-from dln.circuit._circuit import Circuit, Values
+from dln.circuit._circuit import Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._encoding import Encoder, learn_encoder
@@ -64,8 +64,10 @@ class Unseen(NamedTuple):
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
-    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any) -> None:
-        self.table: Table = learn_table(X, model.categorical_features)
+    def __init__(
+        self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, columns: tuple[Column, ...] | None = None
+    ) -> None:
+        self.table: Table = learn_table(X, model.categorical_features) if columns is None else read_table(X, columns)
         self.target_name = getattr(y, "name", None)
         self.y = check_target(y, self.table.n_rows, "y")
         n = self.table.n_rows
@@ -198,7 +200,12 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         self._prepared_circuit()  # now, so that predict changes nothing
         if networks is not None:
             self._set_history(networks)
-        for name in ("target_name_", "intervals_"):  # those of an earlier fit are not of this model
+        for name in (
+            "target_name_",
+            "intervals_",
+            "edits_",
+            "frozen_",
+        ):  # those of an earlier fit are not of this model
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
-    CircuitRegressor,
     Rows,
     Unseen,
     draw_seed,
@@ -45,7 +45,7 @@ MAX_CELLS = 100_000_000
 UNLIMITED = 4 * MEMBER
 
 
-class RuleRegressor(CircuitRegressor):
+class RuleRegressor(EditableRegressor):
     """Regression by a weighted sum of short logic rules: a model that fits on one page.
 
     Rules are grown greedily, the best set within a budget of conditions is selected, improved by local search, and

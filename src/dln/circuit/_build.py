@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from dln.circuit._circuit import Above, Circuit, Gate, IsIn, IsMissing, Literal, Rule
+from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Condition, Formula, NumberCondition, OddOf, negate
 from dln.circuit._gates import A_AND_NOT_B, AND, NOT_A, OR, XOR
 from dln.circuit.simplify import simplify
@@ -40,11 +40,11 @@ def with_rules(circuit: Circuit, rules: Sequence[tuple[int | Formula, float]]) -
     )
 
 
-def constant(circuit: Circuit, meaning: Formula) -> bool | None:
-    """Return the value that a formula over the circuit's columns has on every input, None where it has both."""
+def constant(meaning: Formula, columns: tuple[Column, ...]) -> bool | None:
+    """Return the value that a formula has on every input, None where it has both."""
     if isinstance(meaning, bool):
         return meaning
-    alone = simplify(with_rules(replace(circuit, intercept=0.0, decimals=0), [(meaning, 1.0)]))
+    alone = simplify(with_rules(Circuit(columns, (), (), (), 0.0, 0), [(meaning, 1.0)]))
     return None if alone.rules else alone.intercept == 1.0
 
 

@@ -110,6 +110,22 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     return _read(source, locations_of(source, columns), columns, only)
 
 
+def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns with the categories that they have in X after their own.
+
+    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))
+    (Column(name='town', categories=('b', 'a')),)
+    """
+    source, made = open_source(X), list(columns)
+    for j, (column, (origin, part)) in enumerate(zip(columns, locations_of(source, columns), strict=True)):
+        if (known := column.categories) is not None:
+            found = WEEKDAYS if part is not None else learn_categories(source.column(origin), column.name)[1]
+            if known and all(isinstance(category, str) for category in known):
+                found = tuple(map(str, found))
+            made[j] = Column(column.name, (*known, *(category for category in found if category not in known)))
+    return tuple(made)
+
+
 def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
     """Yield X as `read_table` would return it, some rows at a time where columns have to be converted.
 

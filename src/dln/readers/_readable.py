@@ -254,6 +254,9 @@ class ReadableModel:
             A fitted copy; the model itself stays as it is.
 
         """
+        if getattr(self, "edits_", ()) and max_conditions < self.rules_.n_conditions:
+            message = "an edited model has no smaller models: leave rules out by edit(drop=…), or fit again"
+            raise ValueError(message)
         frontier = self.frontier_.pruned(max_conditions)
         point = frontier.own
         assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)

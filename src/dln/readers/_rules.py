@@ -132,7 +132,8 @@ class RuleTable(Records[RuleRow]):
         return rules_html(self)
 
     def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows, [field.name for field in fields(RuleRow)])
+        named = columns_of(self.rows, [field.name for field in fields(RuleRow) if field.name != "index"])
+        return {"number": list(range(len(self))), **named}
 
     def _title(self) -> str:
         return f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"

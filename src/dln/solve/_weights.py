@@ -25,19 +25,27 @@ _ZERO_RESIDUAL: Final = 1e-4
 
 
 def solve_weights(
-    rules: Bools, y: Floats, weight: Floats, penalty: float, *, loss: str = "squared_error", quantile: float = 0.5
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    penalty: float,
+    *,
+    loss: str = "squared_error",
+    quantile: float = 0.5,
+    offset: Floats | float = 0.0,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
 
-    `penalty` is a share of the mean variance of a rule, times the rows' weight.
+    `penalty` is a share of the mean variance of a rule, times the rows' weight; `offset` is added to predictions.
     """
     weight = weight / weight.mean()
+    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
+    y = y - offset
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
     intercept, weights = moments.solve(ridge)
     if loss == "squared_error":
         return intercept, weights
-    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
         reweighted = weight * _irls_weights(residual, spread, loss, quantile)

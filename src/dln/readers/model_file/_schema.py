@@ -141,6 +141,16 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
+class EditPart(_Part, frozen=True):
+    """An edit by hand: rules as text, changed ones with their new text, or the rows of a table that weights are of."""
+
+    dropped: list[str] = []
+    added: list[str] = []
+    changed: list[tuple[str, str]] = []
+    frozen: list[str] = []
+    refitted: Annotated[int, Meta(ge=1)] | None = None
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -170,6 +180,10 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
+    edits: list[EditPart] = []
+    """What was changed by hand since the fit, the first edit first."""
+    frozen: list[Index] = []
+    """The rules whose weights `refit` keeps, by their place in `rules`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +203,8 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
+    edits: Sequence[Mapping[str, Any]] = ()
+    frozen: Sequence[int] = ()
 
 
 def json_schema() -> dict[str, Any]:

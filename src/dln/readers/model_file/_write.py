@@ -20,6 +20,7 @@ from dln.readers.model_file._schema import (
     MAX_BYTES,
     AbovePart,
     ColumnPart,
+    EditPart,
     FrontierPart,
     GatePart,
     InPart,
@@ -104,6 +105,8 @@ def _part(model: SavedModel) -> ModelPart:
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
+        edits=[EditPart(**edit) for edit in model.edits],
+        frozen=list(model.frozen),
     )
 
 

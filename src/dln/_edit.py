@@ -1,0 +1,266 @@
+"""Models changed by hand: rules dropped, added, changed and frozen, and weights solved for again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from dln._regressor import MAX_ROWS, CircuitRegressor, Rows
+from dln._saving import learned_ranges, training_facts, without_unused_categories
+from dln.circuit._build import constant, with_rules
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit._conditions import count_conditions
+from dln.circuit._formula import Formula
+from dln.circuit._parse import parse_rule
+from dln.circuit._words import formula_text
+from dln.circuit.bits import prepare
+from dln.data._folds import Counts, fold_weights
+from dln.data._reader import with_categories_of
+from dln.data._target import Target
+from dln.network._reduce import with_weights
+from dln.readers._frontier import Frontier, Point
+from dln.readers._intervals import conformal_intervals
+from dln.readers._rules import rule_support
+from dln.solve._losses import Loss
+from dln.solve._products import Bools, Floats
+from dln.solve._weights import cross_validated_penalty, solve_weights
+
+#: Folds that predict rows held out of a refit.
+FOLDS = 5
+
+
+class EditableRegressor(CircuitRegressor):
+    """A regressor whose fitted rules can be edited."""
+
+    loss: Any
+    quantile: float
+
+    def edit(
+        self,
+        *,
+        drop: Sequence[int] = (),
+        add: Sequence[str] = (),
+        change: Mapping[int, str] | None = None,
+        freeze: Sequence[int] | None = None,
+        X: Any = None,
+    ) -> Self:
+        """Return a fitted copy with some of its rules dropped, added, changed or frozen; the model stays as it is.
+
+        Rules are named by their number in ``rules_``, counted from 0: ``rules_[3]`` is rule 3, as is row 3 of
+        ``rules_.to_pandas()``. They are written as they are printed. The copy has no smaller models, and no support of
+        its rules where one is new, until `refit`.
+
+        Parameters
+        ----------
+        drop : sequence of int
+            Rules to leave out.
+        add : sequence of str
+            Rules to add, like ``'age > 60 and smoker = "yes"'``; they weigh 0 until `refit`.
+        change : mapping of int to str, optional
+            Rules to put in the place of others, whose weights they keep until `refit`.
+        freeze : sequence of int, optional
+            Rules whose weights `refit` keeps, instead of those frozen before.
+        X : table, optional
+            Rows with categories that new rules name and no rule of the model does: a model forgets these.
+
+        Returns
+        -------
+        RuleRegressor or DLNRegressor
+
+        Raises
+        ------
+        RuleSyntaxError
+            If a rule cannot be read.
+
+        """
+        check_is_fitted(self)
+        table, circuit, change = self.rules_, self.circuit_, change or {}
+        for option, numbers in (("drop", drop), ("change", change), ("freeze", freeze or ())):
+            _check_numbers(option, numbers, len(table))
+        for option, numbers in (("change", change), ("freeze", freeze or ())):
+            if both := set(drop) & set(numbers):
+                message = f"a rule can be dropped or kept, but rule {min(both)} is both in drop and in {option}"
+                raise ValueError(message)
+        if X is not None:
+            circuit = replace(circuit, columns=with_categories_of(X, circuit.columns))
+        known = [row.rule for number, row in enumerate(table) if number not in {*drop, *change}]
+        written = new_rules("add", add, circuit.columns, known)
+        changed = dict(zip(change, new_rules("change", change.values(), circuit.columns, [*known, *add]), strict=True))
+        number_of = {row.index: number for number, row in enumerate(table)}
+        frozen = set(freeze) if freeze is not None else {number_of[k] for k in getattr(self, "frozen_", ())}
+        kept = [number_of[k] for k in range(len(table)) if number_of[k] not in drop]
+        edited = with_rules(
+            circuit,
+            [(changed.get(number, circuit.rules[table[number].index].node), table[number].weight) for number in kept]
+            + [(meaning, 0.0) for meaning in written],
+        )
+        record: dict[str, Any] = {
+            "dropped": [table[number].rule for number in drop],
+            "added": [formula_text(meaning, circuit.columns) for meaning in written],
+            "changed": [(table[k].rule, formula_text(meaning, circuit.columns)) for k, meaning in changed.items()],
+            "frozen": [table[number].rule for number in freeze or ()],
+        }
+        support = None if changed or written else [table[number].support for number in kept]
+        return self._with_circuit(
+            without_unused_categories([edited])[0],
+            {name: rules for name, rules in record.items() if rules},
+            support,
+            frozen_=[k for k, number in enumerate(kept) if number in frozen],
+            intervals_=None if drop or changed else getattr(self, "intervals_", None),
+        )
+
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Return a fitted copy of the same rules with weights solved for on these rows, except those of frozen rules.
+
+        Support, intervals, held-out R² and the facts of the training become those of these rows. Every row is predicted
+        by weights that were solved for without it; on rows that the rules themselves were learned from, intervals are
+        still too narrow, and R² is too high: `calibrate` with others.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows with the columns of `fit`.
+        y : array-like of shape (n_samples,)
+            The target.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two rows.
+
+        Returns
+        -------
+        RuleRegressor or DLNRegressor
+
+        """
+        check_is_fitted(self)
+        circuit, loss, frozen = self.circuit_, Loss(self.loss, self.quantile), list(getattr(self, "frozen_", ()))
+        rows = Rows(self, X, y, sample_weight, circuit.columns)
+        some, values = rows.sample(MAX_ROWS)
+        target, counts, fires = rows.target, rows.counts[: len(some.index)], fires_on(circuit, values)
+        standardised = target.standardise(rows.y[some.index])
+        given = np.full(len(circuit.rules), np.nan)
+        given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
+        decimals = max(target.decimals, circuit.decimals) if frozen else target.decimals
+        fitted: dict[str, Any] = {"intervals_": None}
+        # One thread: the last bits of a matrix product depend on their number.
+        with threadpool_limits(limits=1):
+            solved = solve_all(fires, standardised, some.weight, counts, loss, given)
+            held_out = _held_out(fires, standardised, some.weight, counts, loss, given)
+        if held_out is not None:
+            true, predicted, weight = held_out
+            fitted["r2"] = loss.explained(true, predicted, weight)
+            true, predicted = (target.mean + target.spread * part for part in (true, predicted))
+            fitted["intervals_"] = conformal_intervals(predicted, true, weight, "folds")
+        new = weighted(circuit, solved, target, decimals)
+        index = rows.distinct.index
+        facts = training_facts(
+            rows.table.n_rows, len(index), rows.y[index], learned_ranges(circuit, rows.values, index)
+        )
+        network = {name: self.training_facts_[name] for name in ("network",) if name in self.training_facts_}
+        name = rows.target_name if isinstance(rows.target_name, str) else getattr(self, "target_name_", None)
+        return self._with_circuit(
+            new,
+            {"refitted": rows.table.n_rows},
+            rule_support(list(fires), some.weight),
+            training_facts_=facts | network,
+            target_name_=name,
+            **fitted,
+        )
+
+    def _with_circuit(
+        self,
+        circuit: Circuit,
+        record: Mapping[str, Any],
+        support: list[float] | None,
+        r2: float | None = None,
+        **fitted: Any,
+    ) -> Self:
+        """Return a copy with another circuit: the one place through which edited and refitted models come."""
+        n_conditions = sum(count_conditions(circuit))
+        point = Point(n_conditions, n_conditions, len(circuit.rules), r2, circuit, tuple(support or ()))
+        fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
+        fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
+        fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])]
+        new = object.__new__(type(self))  # copy.copy would compute the smaller models of a network
+        attributes = {**vars(self), **fitted, "_prepared": prepare(circuit)}
+        gone = {"_pending", *(name for name, value in fitted.items() if value is None)}
+        vars(new).update({name: value for name, value in attributes.items() if name not in gone})  # type: ignore[attr-defined]
+        return new
+
+
+def new_rules(option: str, texts: Iterable[str], columns: tuple[Column, ...], known: Collection[str]) -> list[Formula]:
+    """Return the formulas of rules that are written, or raise where one is constant or there already."""
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        message = f"{option} must hold rules as text, like ['age > 60'], got {texts!r}"
+        raise ValueError(message)
+    meanings: dict[str, Formula] = {}
+    for text in texts:
+        meaning = parse_rule(text, columns)
+        if (value := constant(meaning, columns)) is not None:
+            message = f"the rule {text!r} {'always' if value else 'never'} holds: a rule must tell rows apart"
+            raise ValueError(message)
+        printed = formula_text(meaning, columns)
+        if printed in known or printed in meanings:
+            message = f"the rule {text!r} is in the model already: a rule can be there once"
+            raise ValueError(message)
+        meanings[printed] = meaning
+    return list(meanings.values())
+
+
+def _check_numbers(option: str, numbers: Any, n_rules: int) -> None:
+    try:
+        wrong = [k for k in numbers if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= int(k) < n_rules]
+    except TypeError:
+        wrong = [numbers]
+    if wrong or isinstance(numbers, str):
+        message = (
+            f"{option} must name rules by their numbers, 0 to {n_rules - 1}, got {wrong[0] if wrong else numbers!r}"
+        )
+        raise ValueError(message)
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+def fires_on(circuit: Circuit, values: Sequence[Any]) -> Bools:
+    """Return where each rule fires, ``(n_rules, n_rows)``."""
+    return np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(values[0]))
+
+
+def solve_all(
+    fires: Bools, y: Floats, weight: Floats, counts: Counts, loss: Loss, given: Floats | None = None
+) -> tuple[float, Floats]:
+    """Return intercept and weights of rules ``(n_rules, n)``: those `given` ``(n_rules,)``, the others solved for."""
+    weights = np.full(len(fires), np.nan) if given is None else given.copy()
+    free = np.isnan(weights)
+    offset = weights[~free] @ fires[~free]
+    penalty = cross_validated_penalty(fires[free], y - offset, weight, counts)
+    intercept, weights[free] = solve_weights(
+        fires[free], y, weight, penalty, loss=loss.name, quantile=loss.quantile, offset=offset
+    )
+    return intercept, weights
+
+
+def weighted(circuit: Circuit, solved: tuple[float, Floats], target: Target, decimals: int) -> Circuit:
+    """Return a circuit with other weights, solved for the standardised target."""
+    bare = replace(circuit, rules=(), intercept=0.0, decimals=decimals)
+    return with_weights(bare, [rule.node for rule in circuit.rules], *solved, target)
+
+
+def _held_out(
+    fires: Bools, y: Floats, weight: Floats, counts: Counts, loss: Loss, given: Floats
+) -> tuple[Floats, Floats, Floats] | None:
+    """Return targets, predictions and weights of held-out rows, each predicted without it; None of too few rows."""
+    if len(y) < 2 * FOLDS:
+        return None
+    parts = []
+    for part in fold_weights(weight, FOLDS, counts):
+        left, aside = np.flatnonzero(weight > part), np.flatnonzero(part)
+        intercept, weights = solve_all(fires[:, left], y[left], (weight - part)[left], counts[left], loss, given)
+        parts.append((y[aside], intercept + weights @ fires[:, aside], part[aside]))
+    true, predicted, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return true, predicted, weights
