@@ -129,7 +129,7 @@ def test_rules_stay_frozen_until_others_are() -> None:
     rule = model.rules_[1]
     dropped = model.edit(drop=[0])
     assert [dropped.circuit_.rules[k].weight for k in dropped.frozen_] == [rule.weight]
-    assert dropped.edit(freeze=[]).frozen_ == []
+    assert not hasattr(dropped.edit(freeze=[]), "frozen_")
 
 
 def test_categories_that_no_rule_names_come_from_rows() -> None:

@@ -111,7 +111,7 @@ class EditableRegressor(CircuitRegressor):
             without_unused_categories([edited])[0],
             {name: rules for name, rules in record.items() if rules},
             support,
-            frozen_=[k for k, number in enumerate(kept) if number in frozen],
+            frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
             intervals_=None if drop or changed else getattr(self, "intervals_", None),
         )
 
@@ -184,7 +184,7 @@ class EditableRegressor(CircuitRegressor):
         point = Point(n_conditions, n_conditions, len(circuit.rules), r2, circuit, tuple(support or ()))
         fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
         fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
-        fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])]
+        fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])] or None
         new = object.__new__(type(self))  # copy.copy would compute the smaller models of a network
         attributes = {**vars(self), **fitted, "_prepared": prepare(circuit)}
         gone = {"_pending", *(name for name, value in fitted.items() if value is None)}

@@ -76,6 +76,16 @@ WALK = {
         ["m.dln", "--max-conditions", "3", "-o", "small.dln", "--force", "--json"],
         ["literal.dln", "--max-conditions", "3", "-o", "small.dln", "--force"],
     ],
+    "edit": [
+        ["m.dln", "--drop", "0", "-o", "edited.dln", "--force"],
+        ["m.dln", "--drop", "0", "--data", "t.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--drop", "0", "--data", "t.parquet", "-o", "edited.dln", "--force", "--json"],
+        ["m.dln", "--data", "wrong.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--data", "other.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--add", EVIL, "-o", "edited.dln", "--force"],
+        ["m.dln", "--change", EVIL, "-o", "edited.dln", "--force"],
+        ["literal.dln", "--drop", "0", "-o", "edited.dln", "--force"],
+    ],
     "explain": [["m.dln", "t.parquet"], ["m.dln", "t.parquet", "--json"], ["text.dln", "t.parquet"]],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
     "report": [

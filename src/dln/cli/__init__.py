@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _export, _fit, _predict, _report, _show, _tune
+from dln.cli import _edit, _export, _fit, _predict, _report, _show, _tune
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -47,6 +47,7 @@ app.command("fit")(_fit.fit)
 app.command("predict")(_predict.predict)
 app.command("show")(_show.show_model)
 app.command("prune")(_show.prune)
+app.command("edit")(_edit.edit)
 app.command("explain")(_show.explain)
 app.command("plot")(_report.plot)
 app.command("report")(_report.report)

@@ -114,23 +114,25 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     return sentences
 
 
-def page_of_rules(model: CircuitRegressor, name: str) -> Group:
+def page_of_rules(model: CircuitRegressor, name: str, *, numbered: bool = False) -> Group:
     """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
     if len(model.rules_) <= ONE_PAGE:
-        return rules_table(model, None)
-    return rules_table(model, FIRST_FEW, f": dln show {name} has them all")
+        return rules_table(model, None, numbered=numbered)
+    return rules_table(model, FIRST_FEW, f": dln show {name} has them all", numbered=numbered)
 
 
-def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:
-    """Return the rules that move the prediction most, as a table whose rules wrap."""
+def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "", *, numbered: bool = False) -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap; their numbers are for `edit`."""
     rules = model.rules_
     shown = list(rules)[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
     support = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
-    cells = zip(weights, support, [row.rule for row in shown], strict=True)
+    columns = {"weight": weights, "fires": support, "rule": [row.rule for row in shown]}
+    if numbered:
+        columns = {"no.": [str(number) for number in range(len(shown))], **columns}
     lines: list[RenderableType] = [
         Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
-        table(("weight", "fires", "rule"), cells, left="rule"),
+        table(list(columns), zip(*columns.values(), strict=True), left="rule"),
     ]
     if len(shown) < len(rules):
         lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))

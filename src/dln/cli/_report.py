@@ -86,7 +86,7 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
-        name = _target_name(file, model, model_name, target)
+        name = target_name(file, model, model_name, target)
         frame = file.read()
         y = target_of(file, frame, name)
         known = y.is_not_null()
@@ -97,7 +97,8 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
     return _Rows(X, y, numbers, label)
 
 
-def _target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
+def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
+    """Return the target's column in a file: the one named, or the model's."""
     name = target or getattr(model, "target_name_", None)
     if name is None:
         message = f"{model_name} does not hold the name of its target: give its column with --target"

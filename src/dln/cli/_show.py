@@ -20,6 +20,7 @@ def show_model(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Show the numbers that dln edit knows rules by.")] = False,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
@@ -41,7 +42,7 @@ def show_model(
         }
         print_json({**model_json(model, fitted, max_rules), **document})
         return
-    show(rules_table(fitted, max_rules), "", facts([("file", model), *summary_facts(fitted)]))
+    show(rules_table(fitted, max_rules, numbered=numbers), "", facts([("file", model), *summary_facts(fitted)]))
     if len(fitted.frontier_) > 1:
         show(
             "\nHeld-out R² of other sizes, and the sizes that dln prune can cut the model to:\n", str(fitted.frontier_)

@@ -180,9 +180,9 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
-    edits: list[EditPart] = []
+    edits: list[EditPart] | None = None
     """What was changed by hand since the fit, the first edit first."""
-    frozen: list[Index] = []
+    frozen: list[Index] | None = None
     """The rules whose weights `refit` keeps, by their place in `rules`."""
 
 
@@ -203,8 +203,8 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
-    edits: Sequence[Mapping[str, Any]] = ()
-    frozen: Sequence[int] = ()
+    edits: Sequence[Mapping[str, Any]] | None = None
+    frozen: Sequence[int] | None = None
 
 
 def json_schema() -> dict[str, Any]:

@@ -105,8 +105,8 @@ def _part(model: SavedModel) -> ModelPart:
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
-        edits=[EditPart(**edit) for edit in model.edits],
-        frozen=list(model.frozen),
+        edits=None if model.edits is None else [EditPart(**edit) for edit in model.edits],
+        frozen=None if model.frozen is None else list(model.frozen),
     )
 
 
