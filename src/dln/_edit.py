@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Self
 
@@ -14,9 +15,9 @@ from threadpoolctl import threadpool_limits
 from dln._regressor import MAX_ROWS, CircuitRegressor, Rows
 from dln._saving import learned_ranges, training_facts, without_unused_categories
 from dln.circuit._build import constant, with_rules
-from dln.circuit._circuit import Circuit, Column
+from dln.circuit._circuit import Circuit, Column, Values
 from dln.circuit._conditions import count_conditions
-from dln.circuit._formula import Formula
+from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
 from dln.circuit.bits import prepare
@@ -29,6 +30,7 @@ from dln.readers._intervals import conformal_intervals
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
+from dln.solve._select import distinct
 from dln.solve._weights import cross_validated_penalty, solve_weights
 
 #: Folds that predict rows held out of a refit.
@@ -192,7 +194,9 @@ class EditableRegressor(CircuitRegressor):
         return new
 
 
-def new_rules(option: str, texts: Iterable[str], columns: tuple[Column, ...], known: Collection[str]) -> list[Formula]:
+def new_rules(
+    option: str, texts: Iterable[str], columns: tuple[Column, ...], known: Collection[str] = ()
+) -> list[Formula]:
     """Return the formulas of rules that are written, or raise where one is constant or there already."""
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         message = f"{option} must hold rules as text, like ['age > 60'], got {texts!r}"
@@ -221,6 +225,53 @@ def _check_numbers(option: str, numbers: Any, n_rules: int) -> None:
             f"{option} must name rules by their numbers, 0 to {n_rules - 1}, got {wrong[0] if wrong else numbers!r}"
         )
         raise ValueError(message)
+
+
+# --- rules that a fit must have ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FixedRules:
+    """Rules that are in the model of every size: the others are learned from what these leave of the target."""
+
+    circuit: Circuit
+    """The fixed rules alone."""
+    values: Sequence[Values]
+    y: Floats
+    weight: Floats
+    counts: Counts
+    loss: Loss
+
+    @cached_property
+    def solved(self) -> tuple[float, Floats]:
+        """The intercept and the weights of the fixed rules alone, for the standardised target."""
+        return solve_all(fires_on(self.circuit, self.values), self.y, self.weight, self.counts, self.loss)
+
+    @threadpool_limits.wrap(limits=1)
+    def predict(self, values: Sequence[Values]) -> Floats:
+        """Return what the fixed rules predict by themselves."""
+        intercept, weights = self.solved
+        return intercept + weights @ fires_on(self.circuit, values)
+
+    def r2(self, of_rest: float) -> float:
+        """Return the R² of a model, given that of the learned rules for what the fixed ones leave."""
+        left = 1.0 - self.loss.explained(self.y, self.predict(self.values), self.weight)
+        return 1.0 - left * (1.0 - of_rest)
+
+    @threadpool_limits.wrap(limits=1)
+    def joined(self, learned: Circuit, target: Target) -> Circuit:
+        """Return the circuit of the fixed and of learned rules, all weights solved for together.
+
+        Learned rules that fire on the same rows as a fixed one, or on all others, are left out.
+        """
+        n_fixed = len(self.circuit.rules)
+        nodes = [formula(self.circuit, rule.node) for rule in self.circuit.rules] + [one.node for one in learned.rules]
+        both = with_rules(learned, [(node, 0.0) for node in nodes])
+        fires = fires_on(both, self.values)
+        kept = sorted({*range(n_fixed), *distinct(fires).tolist()})
+        both = with_rules(both, [(both.rules[k].node, 0.0) for k in kept])
+        solved = solve_all(fires[kept], self.y, self.weight, self.counts, self.loss)
+        return weighted(both, solved, target, target.decimals)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from dln._edit import EditableRegressor
+from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
@@ -24,9 +24,11 @@ from dln._regressor import (
     n_threads,
 )
 from dln._saving import without_unused_categories
-from dln.circuit._circuit import Values
+from dln.circuit._build import with_rules
+from dln.circuit._circuit import Circuit, Values
 from dln.circuit._conditions import count_conditions, readable
 from dln.data._rows import CanonicalRows
+from dln.data._target import Target
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source, conformal_intervals
 from dln.readers._rules import rule_support
@@ -35,6 +37,7 @@ from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
+from dln.rules._model_sizes import SizedRules
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
@@ -65,6 +68,9 @@ class RuleRegressor(EditableRegressor):
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
         The quantile to predict where ``loss="quantile"``.
+    fixed_rules : sequence of str or None, default=None
+        Rules that the model of every size has, like ``'age > 60 and smoker = "yes"'``, as they would be printed. They
+        count among the conditions; the others are learned from what they leave of the target.
     n_grown_rules : int, default=600
         Candidate rules that are grown greedily.
     n_teachers : int, default=4
@@ -121,6 +127,7 @@ class RuleRegressor(EditableRegressor):
         **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
+        "fixed_rules": ["array-like", None],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
@@ -135,6 +142,7 @@ class RuleRegressor(EditableRegressor):
         max_rules: int | None = None,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
+        fixed_rules: Sequence[str] | None = None,
         n_grown_rules: int = 600,
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
@@ -152,6 +160,7 @@ class RuleRegressor(EditableRegressor):
         self.max_rules = max_rules
         self.loss = loss
         self.quantile = quantile
+        self.fixed_rules = fixed_rules
         self.n_grown_rules = n_grown_rules
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
@@ -187,24 +196,47 @@ class RuleRegressor(EditableRegressor):
         deadline = Deadline(self.max_seconds)
         rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
-        config = self._config()
+        fixed_rules = self._read_fixed_rules(rows)
+        config = self._config(fixed_rules)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))
             sample = self._sample(rows, some, values)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
+            fixed = FixedRules(fixed_rules, values, sample.y, sample.weight, sample.counts, config.loss)
+            if fixed_rules.rules:
+                sample = sample._replace(y=sample.y - fixed.predict(values))
+                if validation is not None and unseen is not None:
+                    validation = validation._replace(y=validation.y - fixed.predict(unseen.values))
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, fixed, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _config(self) -> FitConfig:
+    def _read_fixed_rules(self, rows: Rows) -> Circuit:
+        """Return the circuit of the fixed rules, or raise where they do not fit the table or the limits."""
+        empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
+        texts = () if self.fixed_rules is None else self.fixed_rules
+        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns)])
+        lengths = count_conditions(circuit)
+        for name, size, what in (
+            ("max_rule_length", max(lengths, default=0), "conditions in one of them"),
+            ("max_conditions", sum(lengths), "conditions"),
+            ("max_rules", len(lengths), "rules"),
+        ):
+            if (limit := getattr(self, name)) is not None and size > limit:
+                message = f"fixed_rules must keep within {name}={limit}, but they have {size} {what}"
+                raise ValueError(message)
+        return circuit
+
+    def _config(self, fixed: Circuit) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
         # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
         rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
-        budget = Budget(int(conditions), int(self.max_rule_length), int(rules))
+        n_fixed = sum(count_conditions(fixed))
+        budget = Budget(int(conditions) - n_fixed, int(self.max_rule_length), int(rules) - len(fixed.rules))
         return FitConfig(
             SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
             Loss(self.loss, self.quantile),
@@ -241,12 +273,15 @@ class RuleRegressor(EditableRegressor):
         learned: Learned,
         some: CanonicalRows,
         values: Sequence[Values],
+        fixed: FixedRules,
         *,
         were_set_aside: bool,
     ) -> None:
         """Set the fitted attributes; `some` of the rows, with their `values`, are those learned from."""
         circuits = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
         circuits = [readable(circuit) for circuit in circuits]
+        if fixed.circuit.rules:
+            learned, circuits = _with_fixed(learned, circuits, fixed, rows.target)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
         for point, circuit in zip(learned.points, circuits, strict=True):
@@ -271,3 +306,21 @@ class RuleRegressor(EditableRegressor):
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             source: Source = "rows set aside" if were_set_aside else "folds"
             self.intervals_ = conformal_intervals(predicted, y, validation.weight, source)
+
+
+def _with_fixed(
+    learned: Learned, circuits: Sequence[Circuit], fixed: FixedRules, target: Target
+) -> tuple[Learned, list[Circuit]]:
+    """Return the models of all sizes, and their circuits, with the fixed rules in each; they alone are the smallest."""
+    n, alone = sum(count_conditions(fixed.circuit)), SizedRules(0, (), 0.0, np.empty(0))
+    points = tuple(replace(point, budget=point.budget + n) for point in (alone, *learned.points))
+    validation = learned.validation
+    if validation is not None:
+        explained = {size + n: fixed.r2(r2) for size, r2 in validation.explained.items()}
+        predicted = {size + n: values for size, values in validation.predicted.items()}
+        validation = replace(validation, explained=explained, predicted=predicted)
+    ceiling = None if learned.ceiling is None else fixed.r2(learned.ceiling)
+    learned = replace(learned, points=points, chosen=learned.chosen + 1, validation=validation, ceiling=ceiling)
+    return learned, [
+        fixed.joined(one, target) for one in (replace(circuits[0], literals=(), gates=(), rules=()), *circuits)
+    ]

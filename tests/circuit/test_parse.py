@@ -160,7 +160,7 @@ def test_other_spellings_mean_the_same(written: str, printed: str) -> None:
         ("", 0, "a column and a comparison"),
         ("agee > 60", 0, "the nearest is age"),
         ("age", 3, "a comparison after age: > or ≤"),
-        ("age and rooms = 1", 0, "a column of the model"),
+        ("age and rooms = 1", 0, "a column that is known"),
         ("age > sixty", 6, "a number"),
         ('age = "x"', 4, "> or ≤, or is missing, for age holds numbers"),
         ("smoker > 3", 7, "=, ≠ or in, or is missing, for smoker holds categories"),

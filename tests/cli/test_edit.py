@@ -51,6 +51,18 @@ def test_weights_are_solved_for_on_a_table(model: str, tmp_path: Path) -> None:
     assert dln.load(output).target_name_ == "area"
 
 
+def test_fixed_rules_are_in_the_model(model: str, tmp_path: Path) -> None:
+    """`dln fit --fixed-rule` learns the rest, and keeps the rule; the network has none."""
+    fit = ("fit", str(Path(model).parent / "houses.csv"), "-t", "price", "-o", str(tmp_path / "new.dln"), "--quiet")
+    options = ("--fixed-rule", 'area > 99.5 and district = "hills"', "--time-limit", "1s", "--max-conditions", "8")
+    assert run(*fit, *options, "--learner", "rules").exit_code == 0
+    assert 'area > 99.5 and district = "hills"' in {row.rule for row in dln.load(tmp_path / "new.dln").rules_}
+    assert "--fixed-rule does not go with the network" in run(*fit, *options, "--force").stderr
+    wrong = run(*fit, "--fixed-rule", "rooms > 3", "--learner", "rules", "--force")
+    assert wrong.exit_code == 2
+    assert "expected a column that is known" in wrong.stderr
+
+
 def test_numbers_are_those_of_show(model: str) -> None:
     """`dln show --numbers` numbers the rules from 0, in the order in which it prints them; --json has them always."""
     shown = run("show", model, "--numbers").stdout.splitlines()
@@ -69,7 +81,7 @@ def test_numbers_are_those_of_show(model: str) -> None:
         (["--change", "area > 3"], "--change must be the number of a rule"),
         (["--change", "0: area > 3", "--change", "0: area > 4"], "each once"),
         (["--change", "0:"], "expected a column and a comparison"),
-        (["--add", "rooms > 3"], "expected a column of the model"),
+        (["--add", "rooms > 3"], "expected a column that is known"),
         (["--add", 'district = "sea"', "--data", "houses.csv"], "expected a category of district"),
         (["--drop", "0", "--target", "price"], "--target needs a table"),
         (["--drop", "0", "--data", "houses.csv", "--target", "rent"], "has no column 'rent'"),

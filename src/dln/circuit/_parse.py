@@ -170,7 +170,7 @@ class _Parser:
             self.at = start
             near = closest(name, self._index)
             hint = f"the nearest is {column_text(near)}" if near is not None else "there is none of this name"
-            self._fail(f"a column of the model ({hint})")
+            self._fail(f"a column that is known ({hint})")
         j = self._index[name]
         if relation is None:
             self._fail(f"a comparison after {column_text(name)}: {self._allowed(j)}")

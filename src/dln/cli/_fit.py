@@ -40,6 +40,9 @@ def fit(
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
+    fixed_rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="A rule that the model has, as it would be printed.")
+    ] = None,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
@@ -64,6 +67,11 @@ def fit(
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
+    if fixed_rule:
+        if learner == "network":
+            message = "--fixed-rule does not go with the network, whose rules are its neurons: use --learner rules"
+            raise UsageError(message)
+        parameters["fixed_rules"] = fixed_rule
     file, data = read_training_table(table, chosen)
     check_test_size(data, test_size)
     is_quiet = quiet or as_json
