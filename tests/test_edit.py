@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ def test_rules_stay_frozen_until_others_are() -> None:
 def test_categories_that_no_rule_names_come_from_rows() -> None:
     """A model forgets categories that it does not name: `X` tells of them, without it they are refused."""
     X, y = data()
-    with pytest.raises(RuleSyntaxError, match="a category of colour"):
+    with pytest.raises(RuleSyntaxError, match="none is known; others must be in the rows of X"):
         fitted().edit(add=['colour = "red"'])
     edited = fitted().edit(add=['colour = "red" and age > 40'], X=X)
     new = edited.refit(X, y + 50 * (X["colour"] == "red") * (X["age"] > 40))
@@ -216,3 +217,16 @@ def test_refused_where_it_makes_no_sense(tmp_path: Path) -> None:
     damaged.frozen_ = [99]
     with pytest.raises(ValueError, match="expected places of rules"):
         damaged.save(tmp_path / "damaged.dln")
+
+
+def test_the_how_to_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each output on the page is what the code before it prints."""
+    page = Path(__file__).parents[1] / "docs" / "how-to" / "edit-the-rules.md"
+    namespace: dict[str, Any] = {}
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert [kind for kind, _ in blocks].count("text") == 3
+    for kind, text in blocks:
+        if kind == "python":
+            exec(text.replace("max_conditions=", "n_generations=0, n_teachers=0, max_conditions="), namespace)  # noqa: S102
+        else:
+            assert capsys.readouterr().out == text

@@ -201,9 +201,10 @@ def new_rules(
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         message = f"{option} must hold rules as text, like ['age > 60'], got {texts!r}"
         raise ValueError(message)
+    others = "" if option == "fixed_rules" else "; others must be in the rows of X, or of --data"
     meanings: dict[str, Formula] = {}
     for text in texts:
-        meaning = parse_rule(text, columns)
+        meaning = parse_rule(text, columns, others)
         if (value := constant(meaning, columns)) is not None:
             message = f"the rule {text!r} {'always' if value else 'never'} holds: a rule must tell rows apart"
             raise ValueError(message)

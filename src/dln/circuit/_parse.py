@@ -39,8 +39,8 @@ _PLAIN: Final = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 _LISTED: Final = 8
 
 
-def parse_rule(text: str, columns: tuple[Column, ...]) -> Formula:
-    """Return the formula of a rule over some columns.
+def parse_rule(text: str, columns: tuple[Column, ...], others: str = "") -> Formula:
+    """Return the formula of a rule over some columns; an error about a category says where `others` come from.
 
     >>> columns = (Column("age"), Column("smoker", ("no", "yes")))
     >>> parse_rule('age > 60 and smoker = "yes"', columns).parts[0]
@@ -58,14 +58,14 @@ def parse_rule(text: str, columns: tuple[Column, ...]) -> Formula:
     """
     if text.strip() in {"never", "always"}:
         return text.strip() == "always"
-    return _Parser(text, columns).rule()
+    return _Parser(text, columns, others).rule()
 
 
 class _Parser:
     """A parser by recursive descent; `at` is the position of what is read next."""
 
-    def __init__(self, text: str, columns: tuple[Column, ...]) -> None:
-        self.text, self.columns, self.at = text, columns, 0
+    def __init__(self, text: str, columns: tuple[Column, ...], others: str) -> None:
+        self.text, self.columns, self.others, self.at = text, columns, others, 0
         self._index = {column.name: j for j, column in enumerate(columns)}
 
     def rule(self) -> Formula:
@@ -220,7 +220,7 @@ class _Parser:
             self.at = start
             shown = [category_text(one) for one in (self.columns[j].categories or ())]
             listed = ", ".join(shown[:_LISTED]) + (f" or {len(shown) - _LISTED} more" if len(shown) > _LISTED else "")
-            self._fail(f"a category of {column_text(self.columns[j].name)} ({listed or 'none is known'})")
+            self._fail(f"a category of {column_text(self.columns[j].name)} ({listed or 'none is known'}{self.others})")
         return known[_key(category)]
 
     def _string(self) -> str:
