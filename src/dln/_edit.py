@@ -24,14 +24,14 @@ from dln.circuit.bits import prepare
 from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
-from dln.network._reduce import with_weights
+from dln.network._reduce import rule_values, with_weights
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import conformal_intervals
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
 from dln.solve._select import distinct
-from dln.solve._weights import cross_validated_penalty, solve_weights
+from dln.solve._weights import refitted_weights
 
 #: Folds that predict rows held out of a refit.
 FOLDS = 5
@@ -142,7 +142,7 @@ class EditableRegressor(CircuitRegressor):
         circuit, loss, frozen = self.circuit_, Loss(self.loss, self.quantile), list(getattr(self, "frozen_", ()))
         rows = Rows(self, X, y, sample_weight, circuit.columns)
         some, values = rows.sample(MAX_ROWS)
-        target, counts, fires = rows.target, rows.counts[: len(some.index)], fires_on(circuit, values)
+        target, counts, fires = rows.target, rows.counts[: len(some.index)], rule_values(circuit, values)
         standardised = target.standardise(rows.y[some.index])
         given = np.full(len(circuit.rules), np.nan)
         given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
@@ -150,7 +150,7 @@ class EditableRegressor(CircuitRegressor):
         fitted: dict[str, Any] = {"intervals_": None}
         # One thread: the last bits of a matrix product depend on their number.
         with threadpool_limits(limits=1):
-            solved = solve_all(fires, standardised, some.weight, counts, loss, given)
+            solved = refitted_weights(fires, standardised, some.weight, counts, loss, given)
             held_out = _held_out(fires, standardised, some.weight, counts, loss, given)
         if held_out is not None:
             true, predicted, weight = held_out
@@ -246,13 +246,13 @@ class FixedRules:
     @cached_property
     def solved(self) -> tuple[float, Floats]:
         """The intercept and the weights of the fixed rules alone, for the standardised target."""
-        return solve_all(fires_on(self.circuit, self.values), self.y, self.weight, self.counts, self.loss)
+        return refitted_weights(rule_values(self.circuit, self.values), self.y, self.weight, self.counts, self.loss)
 
     @threadpool_limits.wrap(limits=1)
     def predict(self, values: Sequence[Values]) -> Floats:
         """Return what the fixed rules predict by themselves."""
         intercept, weights = self.solved
-        return intercept + weights @ fires_on(self.circuit, values)
+        return intercept + weights @ rule_values(self.circuit, values)
 
     def r2(self, of_rest: float) -> float:
         """Return the R² of a model, given that of the learned rules for what the fixed ones leave."""
@@ -268,33 +268,14 @@ class FixedRules:
         n_fixed = len(self.circuit.rules)
         nodes = [formula(self.circuit, rule.node) for rule in self.circuit.rules] + [one.node for one in learned.rules]
         both = with_rules(learned, [(node, 0.0) for node in nodes])
-        fires = fires_on(both, self.values)
+        fires = rule_values(both, self.values)
         kept = sorted({*range(n_fixed), *distinct(fires).tolist()})
         both = with_rules(both, [(both.rules[k].node, 0.0) for k in kept])
-        solved = solve_all(fires[kept], self.y, self.weight, self.counts, self.loss)
+        solved = refitted_weights(fires[kept], self.y, self.weight, self.counts, self.loss)
         return weighted(both, solved, target, target.decimals)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
-
-
-def fires_on(circuit: Circuit, values: Sequence[Any]) -> Bools:
-    """Return where each rule fires, ``(n_rules, n_rows)``."""
-    return np.array(circuit.rule_values(values), dtype=np.bool_).reshape(len(circuit.rules), len(values[0]))
-
-
-def solve_all(
-    fires: Bools, y: Floats, weight: Floats, counts: Counts, loss: Loss, given: Floats | None = None
-) -> tuple[float, Floats]:
-    """Return intercept and weights of rules ``(n_rules, n)``: those `given` ``(n_rules,)``, the others solved for."""
-    weights = np.full(len(fires), np.nan) if given is None else given.copy()
-    free = np.isnan(weights)
-    offset = weights[~free] @ fires[~free]
-    penalty = cross_validated_penalty(fires[free], y - offset, weight, counts)
-    intercept, weights[free] = solve_weights(
-        fires[free], y, weight, penalty, loss=loss.name, quantile=loss.quantile, offset=offset
-    )
-    return intercept, weights
 
 
 def weighted(circuit: Circuit, solved: tuple[float, Floats], target: Target, decimals: int) -> Circuit:
@@ -312,7 +293,7 @@ def _held_out(
     parts = []
     for part in fold_weights(weight, FOLDS, counts):
         left, aside = np.flatnonzero(weight > part), np.flatnonzero(part)
-        intercept, weights = solve_all(fires[:, left], y[left], (weight - part)[left], counts[left], loss, given)
+        intercept, weights = refitted_weights(fires[:, left], y[left], (weight - part)[left], counts[left], loss, given)
         parts.append((y[aside], intercept + weights @ fires[:, aside], part[aside]))
     true, predicted, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
     return true, predicted, weights

@@ -159,11 +159,11 @@ def test_other_spellings_mean_the_same(written: str, printed: str) -> None:
     [
         ("", 0, "a column and a comparison"),
         ("agee > 60", 0, "the nearest is age"),
-        ("age", 3, "a comparison after age: > or ≤"),
+        ("age", 3, "> or ≤, or is missing, after age"),
         ("age and rooms = 1", 0, "a column that is known"),
         ("age > sixty", 6, "a number"),
-        ('age = "x"', 4, "> or ≤, or is missing, for age holds numbers"),
-        ("smoker > 3", 7, "=, ≠ or in, or is missing, for smoker holds categories"),
+        ('age = "x"', 4, "> or ≤, or is missing, after age, which holds numbers"),
+        ("smoker > 3", 7, "=, ≠ or in, or is missing, after smoker, which holds categories"),
         ('smoker = "maybe"', 9, 'a category of smoker ("no", "yes")'),
         ("smoker = yes", 9, 'a category of smoker ("no", "yes")'),
         ("rooms = true", 8, "a category of rooms (1, 2, 3)"),
@@ -177,7 +177,8 @@ def test_other_spellings_mean_the_same(written: str, printed: str) -> None:
         ('1 < smoker = "yes"', 0, "no number before a column"),
         ("1 < age > 3", 0, "no number before a column"),
         ("age > 1e999", 6, "a number that a float can hold"),
-        ("a rule of 80 literals", 0, "a column and a comparison"),
+        ("a rule of 80 literals", 0, "none has this name"),
+        ("rooms = " + "9" * 5000, 8, "a category of rooms"),
     ],
 )
 def test_errors_show_the_position_and_what_was_expected(rule: str, position: int, expected: str) -> None:

@@ -33,10 +33,12 @@ from dln.circuit._circuit import Category, Column
 from dln.circuit._formula import CategoryCondition, Formula, NumberCondition, all_of, any_of, negate, odd_of
 from dln.circuit._words import NUMBER, ODD_OF, PHRASE, RELATION, category_text, column_text
 
-_LOWER_END: Final = re.compile(rf"({NUMBER})\s*(<=?|≤)")
+_LOWER_END: Final = re.compile(rf"{NUMBER}\s*[<≤]")
 _PLAIN: Final = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 #: Categories that an error lists, at most.
 _LISTED: Final = 8
+#: Python reads whole numbers of so many digits.
+_MAX_DIGITS: Final = 4300
 
 
 def parse_rule(text: str, columns: tuple[Column, ...], others: str = "") -> Formula:
@@ -49,12 +51,6 @@ def parse_rule(text: str, columns: tuple[Column, ...], others: str = "") -> Form
     Traceback (most recent call last):
     dln._errors.RuleSyntaxError: the rule 'age > 60 und smoker' cannot be read at character 10, 'und smoker': expected \
 "and", "or" or the end
-
-    Raises
-    ------
-    RuleSyntaxError
-        If the text is no rule over these columns.
-
     """
     if text.strip() in {"never", "always"}:
         return text.strip() == "always"
@@ -67,6 +63,7 @@ class _Parser:
     def __init__(self, text: str, columns: tuple[Column, ...], others: str) -> None:
         self.text, self.columns, self.others, self.at = text, columns, others, 0
         self._index = {column.name: j for j, column in enumerate(columns)}
+        self._skip()
 
     def rule(self) -> Formula:
         try:
@@ -108,25 +105,34 @@ class _Parser:
         self._take(r"\)") or self._fail('"and", "or", ";" or ")"')
         of_two = phrase in ODD_OF[False]
         if len(parts) < 2 or (of_two and len(parts) > 2):  # noqa: PLR2004 (a pair)
-            self.at = start
-            self._fail(f"{'two' if of_two else 'at least two'} parts after {phrase!r}, separated by semicolons")
+            self._fail(f"{'two' if of_two else 'at least two'} parts after {phrase!r}, separated by semicolons", start)
         return odd_of(parts, even=phrase in {even for _, even in ODD_OF})
 
     # ---- conditions
 
     def _condition(self) -> Formula:
-        lower = self._take(_LOWER_END)
+        start, lower = self.at, None
+        if _LOWER_END.match(self.text, start):
+            lower = self._number()
+            lower = lower if self._take("<=|<|≤")[0] == "<" else self._below(lower)  # type: ignore[index]
         j, relation = self._column_and_relation()
-        if lower and relation not in {"<", "≤"}:
-            self.at = lower.start()
-            self._fail("no number before a column, except in intervals like 18 < age ≤ 47")
+        is_number = self.columns[j].categories is None
+        if lower is not None and relation not in {"<", "≤"}:
+            self._fail("no number before a column, except in intervals like 18 < age ≤ 47", start)
         if relation.startswith("is"):
             missing = "not" not in relation
-            if self.columns[j].categories is None:
+            if is_number:
                 return NumberCondition(j, (), low=not missing, missing=missing)
             return CategoryCondition(j, (), other=not missing, missing=missing)
-        if self.columns[j].categories is None:
-            return self._numbers(j, relation, lower)
+        if is_number:
+            end = self._below(self._number()) if relation in {"<", "≥"} else self._number()
+            if relation in {">", "≥"}:
+                return NumberCondition(j, (end,), low=False, missing=False)
+            if lower is None:
+                return NumberCondition(j, (end,), low=True, missing=not self._take(r"\(\s*not\s+missing\s*\)"))
+            if lower >= end:
+                self._fail("the lower end of an interval before the upper one", start)
+            return NumberCondition(j, (lower, end), low=False, missing=False)
         negated = relation in {"≠", "not in"}
         codes = [self._category(j)]
         if relation.endswith("in"):
@@ -135,72 +141,41 @@ class _Parser:
             self._take("}") or self._fail('"," or "}"')
         return CategoryCondition(j, tuple(sorted(set(codes))), other=negated, missing=negated)
 
-    def _numbers(self, j: int, relation: str, lower: re.Match[str] | None) -> Formula:
-        end = self._number()
-        if relation in {"<", "≥"}:
-            end = self._below(end)
-        if relation in {">", "≥"}:
-            return NumberCondition(j, (end,), low=False, missing=False)
-        if lower is None:
-            missing = self._take(r"\(\s*not\s+missing\s*\)") is None
-            return NumberCondition(j, (end,), low=True, missing=missing)
-        start = self._finite(lower[1], lower.start())
-        start = start if lower[2] == "<" else self._below(start)
-        if start >= end:
-            self.at = lower.start()
-            self._fail("the lower end of an interval before the upper one")
-        return NumberCondition(j, (start, end), low=False, missing=False)
-
     def _column_and_relation(self) -> tuple[int, str]:
         """Return the column that is named next, and the relation that follows, in its plain spelling."""
-        self._skip()
-        start = self.at
-        if self.text.startswith('"', start):
+        start, is_quoted = self.at, self.text.startswith('"', self.at)
+        if is_quoted:
             name = self._string()
             relation = re.compile(r"\s*" + RELATION).match(self.text, self.at)
         else:
             relation = re.compile(RELATION).search(self.text, start)
-            name = self.text[start : relation.start()].strip() if relation else ""
-            if relation is None and any(self._starts_with(column.name) for column in self.columns):
-                known = max(filter(self._starts_with, self._index), key=len)
-                name, self.at = known, start + len(known)
-        if not name and not self.text.startswith('"', start):
-            self._fail("a column and a comparison, like age > 60")
+            self.at = relation.start() if relation else len(self.text)
+            name = self.text[start : self.at].strip()
+        if not name and not is_quoted:
+            self._fail("a column and a comparison, like age > 60", start)
         if name not in self._index:
-            self.at = start
             near = closest(name, self._index)
-            hint = f"the nearest is {column_text(near)}" if near is not None else "there is none of this name"
-            self._fail(f"a column that is known ({hint})")
+            hint = "none has this name" if near is None else f"the nearest is {column_text(near)}"
+            self._fail(f"a column that is known ({hint})", start)
         j = self._index[name]
-        if relation is None:
-            self._fail(f"a comparison after {column_text(name)}: {self._allowed(j)}")
-        plain = re.sub(r"[\s{]+", " ", relation[0]).strip()
+        is_number = self.columns[j].categories is None
+        plain = re.sub(r"[\s{]+", " ", relation[0]).strip() if relation else ""
         plain = _PLAIN.get(plain, plain)
-        numeric = plain in {"<", "≤", ">", "≥"}
-        if not plain.startswith("is") and numeric != (self.columns[j].categories is None):
-            self.at = relation.start()
-            holds = "numbers" if self.columns[j].categories is None else "categories"
-            self._fail(f"{self._allowed(j)}, for {column_text(name)} holds {holds}")
-        self.at = relation.end()
+        if not plain.startswith("is") and (not plain or (plain in {"<", "≤", ">", "≥"}) != is_number):
+            allowed, holds = ("> or ≤", "numbers") if is_number else ("=, ≠ or in", "categories")
+            self._fail(f"{allowed}, or is missing, after {column_text(name)}, which holds {holds}")
+        self.at = self.at if relation is None else relation.end()
+        self._skip()
         return j, plain
-
-    def _allowed(self, j: int) -> str:
-        return "> or ≤, or is missing" if self.columns[j].categories is None else "=, ≠ or in, or is missing"
-
-    def _starts_with(self, name: str) -> bool:
-        return bool(name) and self.text.startswith(name, self.at)
 
     # ---- words
 
     def _number(self) -> float:
-        found = self._take(NUMBER) or self._fail("a number")
-        return self._finite(found[0], found.start())
-
-    def _finite(self, text: str, start: int) -> float:
-        if not math.isfinite(number := float(text)):
-            self.at = start
-            self._fail("a number that a float can hold")
-        return number
+        start = self.at
+        found = self._take(NUMBER)
+        if found is None or not math.isfinite(float(found[0])):
+            self._fail("a number that a float can hold" if found else "a number", start)
+        return float(found[0])
 
     def _below(self, number: float) -> float:
         below = math.nextafter(number, -math.inf)
@@ -209,18 +184,18 @@ class _Parser:
     def _category(self, j: int) -> int:
         """Return the code of the category that is named next."""
         known = {_key(category): code for code, category in enumerate(self.columns[j].categories or ())}
-        self._skip()
         start = self.at
         category: Category | None = None
         if self.text.startswith('"', start):
             category = self._string()
+            self._skip()
         elif found := self._take(rf"(true|false)\b|{NUMBER}"):
-            category = found[0] == "true" if found[1] else _number_of(found[0])
+            is_whole = found[0].lstrip("+-").isdecimal() and len(found[0]) < _MAX_DIGITS
+            category = found[0] == "true" if found[1] else int(found[0]) if is_whole else float(found[0])
         if category is None or _key(category) not in known:
-            self.at = start
-            shown = [category_text(one) for one in (self.columns[j].categories or ())]
-            listed = ", ".join(shown[:_LISTED]) + (f" or {len(shown) - _LISTED} more" if len(shown) > _LISTED else "")
-            self._fail(f"a category of {column_text(self.columns[j].name)} ({listed or 'none is known'}{self.others})")
+            shown = [category_text(one) for _, one in known]
+            listed = ", ".join([*shown[:_LISTED], *["…"] * (len(shown) > _LISTED)]) or "none is known"
+            self._fail(f"a category of {column_text(self.columns[j].name)} ({listed}{self.others})", start)
         return known[_key(category)]
 
     def _string(self) -> str:
@@ -235,21 +210,16 @@ class _Parser:
             self.at += 1
 
     def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
-        """Return what comes next if it matches, and go on behind it."""
-        self._skip()
+        """Return what comes next if it matches, and go on behind it and the white space that follows."""
         if found := re.compile(pattern).match(self.text, self.at):
             self.at = found.end()
             self._skip()
         return found
 
-    def _fail(self, expected: str) -> NoReturn:
-        raise RuleSyntaxError(self.text, self.at, expected)
+    def _fail(self, expected: str, at: int | None = None) -> NoReturn:
+        raise RuleSyntaxError(self.text, self.at if at is None else at, expected)
 
 
 def _key(category: Category) -> tuple[type, Category]:
     """Return what tells categories apart: to Python, True equals 1."""
     return (type(category) if isinstance(category, (str, bool)) else float), category
-
-
-def _number_of(text: str) -> float | int:
-    return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else float(text)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.data._folds import fold_weights
+from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats, centred_products, products
 
 #: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
@@ -74,6 +75,28 @@ def cross_validated_penalty(
         for i, penalty in enumerate(_PENALTIES):
             errors[i] += aside.error(*moments.solve(penalty * moments.scale))
     return float(_PENALTIES[int(np.argmin(errors))])
+
+
+def refitted_weights(
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    counts: npt.NDArray[np.int64] | None,
+    loss: Loss,
+    given: Floats | None = None,
+) -> tuple[float, Floats]:
+    """Return intercept and weights of rules ``(n_rules, n)`` for a cross-validated penalty.
+
+    Weights that are `given` ``(n_rules,)``, not NaN, stay as they are.
+    """
+    weights = np.full(len(rules), np.nan) if given is None else given.copy()
+    free = np.isnan(weights)
+    offset = weights[~free] @ rules[~free]
+    penalty = cross_validated_penalty(rules[free], y - offset, weight, counts)
+    intercept, weights[free] = solve_weights(
+        rules[free], y, weight, penalty, loss=loss.name, quantile=loss.quantile, offset=offset
+    )
+    return intercept, weights
 
 
 def _irls_weights(residual: Floats, spread: float, loss: str, quantile: float) -> Floats:
