@@ -133,6 +133,13 @@ def test_rules_stay_frozen_until_others_are() -> None:
     assert not hasattr(dropped.edit(freeze=[]), "frozen_")
 
 
+def test_numbers_may_come_from_numpy_and_repeat() -> None:
+    """Arrays and repeated numbers are lists of rules like any other; rules may come from a generator."""
+    edited = fitted().edit(drop=np.array([0, 0]), freeze=np.array([1]), add=(text for text in ["age > 61.5"]))
+    assert edited.circuit_ == fitted().edit(drop=[0], freeze=[1], add=["age > 61.5"]).circuit_
+    assert edited.edits_[0]["dropped"] == [fitted().rules_[0].rule]
+
+
 def test_categories_that_no_rule_names_come_from_rows() -> None:
     """A model forgets categories that it does not name: `X` tells of them, without it they are refused."""
     X, y = data()
@@ -175,13 +182,13 @@ def test_few_rows_and_constant_targets() -> None:
 @pytest.mark.parametrize(
     ("edit", "sentence"),
     [
-        ({"drop": [99]}, r"drop must name rules by their numbers, 0 to \d+, got 99"),
+        ({"drop": [99]}, r"drop must be a list of rules by number, from 0 to \d+, got 99"),
         ({"drop": [-1]}, r"got -1"),
-        ({"drop": 3}, r"drop must name rules by their numbers, 0 to \d+, got 3"),
+        ({"drop": 3}, r"drop must be a list of rules by number, from 0 to \d+, got 3"),
         ({"drop": [True]}, r"got True"),
-        ({"freeze": ["0"]}, r"freeze must name rules by their numbers, 0 to \d+, got '0'"),
-        ({"freeze": "01"}, r"freeze must name rules"),
-        ({"change": {99: "age > 3"}}, r"change must name rules by their numbers, 0 to \d+, got 99"),
+        ({"freeze": ["0"]}, r"freeze must be a list of rules by number, from 0 to \d+, got '0'"),
+        ({"freeze": "01"}, r"freeze must be a list"),
+        ({"change": {99: "age > 3"}}, r"change must be a list of rules by number, from 0 to \d+, got 99"),
         ({"drop": [1], "change": {1: "age > 3"}}, "rule 1 is both in drop and in change"),
         ({"drop": [1], "freeze": [1]}, "rule 1 is both in drop and in freeze"),
         ({"add": "age > 3"}, "add must hold rules as text"),
@@ -192,7 +199,7 @@ def test_few_rows_and_constant_targets() -> None:
         ({"add": ["age > 3 and age ≤ 2"]}, "never holds"),
         ({"add": ["(age > 3 or bmi > 2) and age ≤ 3 and bmi ≤ 2"]}, "never holds"),
         ({"add": ["age > 61.5", "age>61.50"]}, "is in the model already"),
-        ({"add": ["age > 61.5"], "change": {0: "age>61.50"}}, "is in the model already"),
+        ({"add": ["age>61.50"], "change": {0: "age > 61.50"}}, "is in the model already"),
     ],
 )
 def test_mistakes_are_named(edit: dict[str, Any], sentence: str) -> None:

@@ -82,39 +82,40 @@ class EditableRegressor(CircuitRegressor):
 
         """
         check_is_fitted(self)
-        table, circuit, change = self.rules_, self.circuit_, change or {}
-        for option, numbers in (("drop", drop), ("change", change), ("freeze", freeze or ())):
-            _check_numbers(option, numbers, len(table))
-        for option, numbers in (("change", change), ("freeze", freeze or ())):
-            if both := set(drop) & set(numbers):
+        table, circuit, changes = self.rules_, self.circuit_, dict(change or {})
+        dropped, changing = (
+            _numbers(option, given, len(table)) for option, given in (("drop", drop), ("change", changes))
+        )
+        freezing = None if freeze is None else _numbers("freeze", freeze, len(table))
+        for option, numbers in (("change", changing), ("freeze", freezing or ())):
+            if both := set(dropped) & set(numbers):
                 message = f"a rule can be dropped or kept, but rule {min(both)} is both in drop and in {option}"
                 raise ValueError(message)
         if X is not None:
             circuit = replace(circuit, columns=with_categories_of(X, circuit.columns))
-        known = [row.rule for number, row in enumerate(table) if number not in {*drop, *change}]
-        written = new_rules("add", add, circuit.columns, known)
-        changed = dict(zip(change, new_rules("change", change.values(), circuit.columns, [*known, *add]), strict=True))
+        known = [row.rule for number, row in enumerate(table) if number not in {*dropped, *changing}]
+        added = new_rules("add", add, circuit.columns, known)
+        written = new_rules("change", changes.values(), circuit.columns, [*known, *added])
+        changed = dict(zip(changing, written.items(), strict=True))
         number_of = {row.index: number for number, row in enumerate(table)}
-        frozen = set(freeze) if freeze is not None else {number_of[k] for k in getattr(self, "frozen_", ())}
-        kept = [number_of[k] for k in range(len(table)) if number_of[k] not in drop]
-        edited = with_rules(
-            circuit,
-            [(changed.get(number, circuit.rules[table[number].index].node), table[number].weight) for number in kept]
-            + [(meaning, 0.0) for meaning in written],
-        )
+        frozen = {number_of[k] for k in getattr(self, "frozen_", ())} if freezing is None else set(freezing)
+        kept = [number_of[k] for k in range(len(table)) if number_of[k] not in dropped]
+        rules: list[tuple[int | Formula, float]] = [
+            (changed[k][1] if k in changed else circuit.rules[table[k].index].node, table[k].weight) for k in kept
+        ]
+        edited = with_rules(circuit, [*rules, *((meaning, 0.0) for meaning in added.values())])
         record: dict[str, Any] = {
-            "dropped": [table[number].rule for number in drop],
-            "added": [formula_text(meaning, circuit.columns) for meaning in written],
-            "changed": [(table[k].rule, formula_text(meaning, circuit.columns)) for k, meaning in changed.items()],
-            "frozen": [table[number].rule for number in freeze or ()],
+            "dropped": [table[k].rule for k in dropped],
+            "added": list(added),
+            "changed": [(table[k].rule, text) for k, (text, _) in changed.items()],
+            "frozen": [table[k].rule for k in freezing or ()],
         }
-        support = None if changed or written else [table[number].support for number in kept]
         return self._with_circuit(
             without_unused_categories([edited])[0],
             {name: rules for name, rules in record.items() if rules},
-            support,
+            None if changed or added else [table[k].support for k in kept],
             frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
-            intervals_=None if drop or changed else getattr(self, "intervals_", None),
+            intervals_=None if dropped or changed else getattr(self, "intervals_", None),
         )
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -163,13 +164,13 @@ class EditableRegressor(CircuitRegressor):
             rows.table.n_rows, len(index), rows.y[index], learned_ranges(circuit, rows.values, index)
         )
         network = {name: self.training_facts_[name] for name in ("network",) if name in self.training_facts_}
-        name = rows.target_name if isinstance(rows.target_name, str) else getattr(self, "target_name_", None)
+        name = rows.target_name if isinstance(rows.target_name, str) and rows.target_name else None
         return self._with_circuit(
             new,
             {"refitted": rows.table.n_rows},
             rule_support(list(fires), some.weight),
             training_facts_=facts | network,
-            target_name_=name,
+            target_name_=name or getattr(self, "target_name_", None),
             **fitted,
         )
 
@@ -196,36 +197,35 @@ class EditableRegressor(CircuitRegressor):
 
 def new_rules(
     option: str, texts: Iterable[str], columns: tuple[Column, ...], known: Collection[str] = ()
-) -> list[Formula]:
-    """Return the formulas of rules that are written, or raise where one is constant or there already."""
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+) -> dict[str, Formula]:
+    """Return rules that are written, as printed, with their formulas, or raise where one is constant or known."""
+    given = [] if isinstance(texts, str) else list(texts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in given):
         message = f"{option} must hold rules as text, like ['age > 60'], got {texts!r}"
         raise ValueError(message)
     others = "" if option == "fixed_rules" else "; others must be in the rows of X, or of --data"
-    meanings: dict[str, Formula] = {}
-    for text in texts:
+    rules: dict[str, Formula] = {}
+    for text in given:
         meaning = parse_rule(text, columns, others)
         if (value := constant(meaning, columns)) is not None:
             message = f"the rule {text!r} {'always' if value else 'never'} holds: a rule must tell rows apart"
             raise ValueError(message)
         printed = formula_text(meaning, columns)
-        if printed in known or printed in meanings:
+        if printed in known or printed in rules:
             message = f"the rule {text!r} is in the model already: a rule can be there once"
             raise ValueError(message)
-        meanings[printed] = meaning
-    return list(meanings.values())
+        rules[printed] = meaning
+    return rules
 
 
-def _check_numbers(option: str, numbers: Any, n_rules: int) -> None:
-    try:
-        wrong = [k for k in numbers if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= int(k) < n_rules]
-    except TypeError:
-        wrong = [numbers]
-    if wrong or isinstance(numbers, str):
-        message = (
-            f"{option} must name rules by their numbers, 0 to {n_rules - 1}, got {wrong[0] if wrong else numbers!r}"
-        )
+def _numbers(option: str, given: Any, n_rules: int) -> list[int]:
+    """Return the numbers of rules in a list of the user's, each once."""
+    numbers = list(given) if isinstance(given, Iterable) else [given]
+    wrong = [k for k in numbers if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= int(k) < n_rules]
+    if wrong or not isinstance(given, Iterable):
+        message = f"{option} must be a list of rules by number, from 0 to {n_rules - 1}, got {(wrong or numbers)[0]!r}"
         raise ValueError(message)
+    return list(dict.fromkeys(map(int, numbers)))
 
 
 # --- rules that a fit must have ---------------------------------------------------------------------------------------

@@ -219,7 +219,7 @@ class RuleRegressor(EditableRegressor):
         """Return the circuit of the fixed rules, or raise where they do not fit the table or the limits."""
         empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
         texts = () if self.fixed_rules is None else self.fixed_rules
-        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns)])
+        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
         lengths = count_conditions(circuit)
         for name, size, what in (
             ("max_rule_length", max(lengths, default=0), "conditions in one of them"),

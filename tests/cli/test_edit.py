@@ -76,7 +76,7 @@ def test_numbers_are_those_of_show(model: str) -> None:
     ("options", "sentence"),
     [
         ([], "there is nothing to edit"),
-        (["--drop", "99"], "drop must name rules by their numbers"),
+        (["--drop", "99"], "drop must be a list of rules by number"),
         (["--drop", "0", "--change", "0: area > 3"], "rule 0 is both in drop and in change"),
         (["--change", "area > 3"], "--change must be the number of a rule"),
         (["--change", "0: area > 3", "--change", "0: area > 4"], "each once"),

@@ -43,8 +43,8 @@ def edit_texts(model: Any) -> list[str]:
     for edit in getattr(model, "edits_", ()):
         rules = dict(edit) | {"changed": [" to ".join(pair) for pair in edit.get("changed", ())]}
         refitted = rules.pop("refitted", None)
-        said = [f"{what} [{'], ['.join(some)}]" for what, some in rules.items() if some]
-        sentences.append("; ".join(said) if refitted is None else f"weights solved for on {thousands(refitted)} rows")
+        parts = [f"{what} [{'], ['.join(some)}]" for what, some in rules.items() if some]
+        sentences.append("; ".join(parts) if refitted is None else f"weights solved for on {thousands(refitted)} rows")
     return sentences
 
 
