@@ -121,6 +121,7 @@ def test_freezing_adds_nothing_and_loses_nothing() -> None:
     edited = model.edit(freeze=[0, 1])
     assert edited.circuit_ == model.circuit_
     assert edited.rules_ == model.rules_
+    assert edited.frontier_[-1].r2 == model.frontier_.own.r2
     np.testing.assert_array_equal(edited.predict_interval(X), model.predict_interval(X))
 
 

@@ -104,6 +104,7 @@ class EditableRegressor(CircuitRegressor):
             (changed[k][1] if k in changed else circuit.rules[table[k].index].node, table[k].weight) for k in kept
         ]
         edited = with_rules(circuit, [*rules, *((meaning, 0.0) for meaning in added.values())])
+        own = self._frontier.own
         record: dict[str, Any] = {
             "dropped": [table[k].rule for k in dropped],
             "added": list(added),
@@ -114,8 +115,10 @@ class EditableRegressor(CircuitRegressor):
             without_unused_categories([edited])[0],
             {name: rules for name, rules in record.items() if rules},
             None if changed or added else [table[k].support for k in kept],
-            frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
+            # Rules that weigh nothing change no prediction.
+            r2=None if dropped or changed or own is None else own.r2,
             intervals_=None if dropped or changed else getattr(self, "intervals_", None),
+            frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
         )
 
     def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
