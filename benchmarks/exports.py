@@ -30,7 +30,7 @@ from dln import RuleRegressor
 from dln.circuit._circuit import Above, Circuit, Column
 from dln.circuit._cost import circuit_cost
 from dln.circuit._graph import Graph
-from dln.export._run_programs import c_compiler, node
+from dln.export._engines import c_compiler, node
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from engines.chips import synthesise

@@ -12,7 +12,7 @@ import pytest
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.export._cases import cases
 from dln.export._form import Form, lower
-from dln.export._targets import TARGETS
+from dln.export._methods import TARGETS
 from dln.export._verification import Engine, EngineMissing, Verification, compare
 from dln.export._verilog import to_verilog
 from engines.chips import Job, simulate, simulator

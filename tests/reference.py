@@ -101,7 +101,7 @@ class ReferenceNetwork(torch.nn.Module):
             return (straight_through(soft, hard) * self.weights * rules).sum(dim=1)
         if how.relaxation == "soft":
             return (soft * self.weights * rules).sum(dim=1)
-        # A closed link passes its share back to its rule, which can come to life again, and to its logit, but its
+        # A closed link passes its share back to its rule, which can open again, and to its logit, but its
         # weight, which has no part in the output, gets no gradient: it would grow without effect until the link opens.
         by_links = (soft * self.weights.detach() * rules).sum(dim=1)
         by_weights = (hard * self.weights * rules.detach()).sum(dim=1)

@@ -209,7 +209,7 @@ def test_a_clock_without_a_limit_stops_when_asked():
     assert deadline.cut == ["networks"]
 
 
-def test_a_clock_shares_out_what_is_left(monkeypatch):
+def test_a_deadline_shares_out_what_is_left(monkeypatch):
     """A stage may take its share of what is left when it begins; the whole ends when the time is over."""
     now = [100.0]
     monkeypatch.setattr(_interrupt.time, "monotonic", lambda: now[0])

@@ -77,7 +77,7 @@ def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path, 
 
 
 def test_large_columns_that_are_converted_are_read_anew(numbers):
-    """The same table, of whole numbers or in pieces, gives the same columns each time they are asked for."""
+    """The same table, of whole numbers or in pieces, gives the same columns each time they are read."""
     for X in (numbers.astype(np.int16), chunked(numbers), chunked(numbers, np.int32)):
         columns = learn_table(X).values  # noqa: PD011 (not of pandas)
         for _ in range(2):

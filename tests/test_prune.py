@@ -14,7 +14,7 @@ from models import bytes_of, network, small, some_table
 
 @pytest.fixture(scope="module")
 def fitted() -> DLNRegressor:
-    """Return a network of the paper's kind, whose smaller models are not simplified until they are asked for."""
+    """Return a network of the paper's kind, whose smaller models are not simplified until they are used."""
     X, y = make_friedman1(200, random_state=0)
     return DLNRegressor(hidden_layer_sizes=(30, 20), max_epochs=5, random_state=0).fit(X, y)
 
@@ -80,7 +80,7 @@ def test_prune_keeps_its_size_and_survives_saving(tmp_path):
 
 
 def test_the_papers_network_is_pruned_too(tmp_path):
-    """Subsets of the network's rules have weights of their own, and no more conditions than asked for."""
+    """Subsets of the network's rules have weights of their own, and no more conditions than their size."""
     X, y = some_table("missing")
     model = network(max_epochs=5).fit(X, y)
     for point in model.frontier_:

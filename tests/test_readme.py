@@ -19,6 +19,8 @@ SMALL = {
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: Pages on other tools have a test of their own: `test_integration_pages.py`.
+OWN = [page for page in PAGES if page.parent.name != "integration"]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
 
 
@@ -43,7 +45,7 @@ def quick_fits(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_fits")
-@pytest.mark.parametrize("page", [page for page in PAGES if PYTHON_BLOCK.search(page.read_text())], ids=page_name)
+@pytest.mark.parametrize("page", [page for page in OWN if PYTHON_BLOCK.search(page.read_text())], ids=page_name)
 def test_the_code_on_a_page_runs(page, capsys):
     """Every Python block of a page runs, in order, each seeing the names of those before it."""
     text = page.read_text(encoding="utf-8")

@@ -16,72 +16,58 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 from numba.core import caching
 
 from dln._errors import CompileCacheWarning
 
-_caching: Any = caching  # Numba's own types are partial
+_Decorator: TypeAlias = Callable[[Callable[..., Any]], Any]
+_IndexDataCacheFile: Any = caching.IndexDataCacheFile  # Numba's own types are partial
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(**options: Any) -> _Decorator:
     """Return a decorator that compiles a function when it is first called, and keeps the machine code on disk."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         made: Any = numba.njit(**options)(function)
         if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
-            made._cache = _cache_of(function)  # noqa: SLF001 (Numba has no public way to choose the cache)
+            try:
+                made.enable_caching()
+            except RuntimeError:  # no folder can be written to
+                _warn("no folder can be written to, so that code is compiled anew in every process")
+            else:
+                made._cache._cache_file = _Files(made._cache, function)  # noqa: SLF001 (no public way)
         return made
 
     return decorate
 
 
-def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def inner(**options: Any) -> _Decorator:
     """Return a decorator for functions that only kernels call: they have no entry from Python and no file."""
     uncalled: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(**uncalled, **options)
-    return decorate
-
-
-def spliced(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for a part of one kernel, inlined before types are inferred."""
-    decorate: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always", **options)
+    decorate: _Decorator = numba.njit(**uncalled, **options)
     return decorate
 
 
 def is_compiled(function: Any) -> bool:
     """Return whether this process or an earlier one has compiled a function, for any types."""
-    return not hasattr(function, "_cache") or bool(function.signatures) or function._cache.has_code()  # noqa: SLF001
+    files = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return not hasattr(function, "_cache") or bool(function.signatures) or (files is not None and bool(files.current()))
 
 
-class _Cache(_caching.FunctionCache):
-    """Numba's cache of one function, with one file for each signature and processor."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        self._cache_file = _Files(self.cache_path, self._impl.filename_base, _folder_hash(_folder_of(function)))
-
-    def has_code(self) -> bool:
-        return bool(self._cache_file.current())
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:  # as on a full disk
-            _warn(f"compiled code could not be kept in {self.cache_path!r} ({error.strerror})")
-
-
-class _Files(_caching.IndexDataCacheFile):
+class _Files(_IndexDataCacheFile):
     """The files of one function: their names contain the hash of the sources and that of the signature."""
 
-    def __init__(self, folder: str, base: str, stamp: str) -> None:
-        super().__init__(folder, base, stamp)
-        self._folder, self._base, self._current = Path(folder), base, f"{base}.{stamp}"
+    def __init__(self, kept: Any, function: Callable[..., Any]) -> None:
+        stamp = _folder_hash(Path(inspect.getfile(function)).parent)
+        self._folder, self._base = Path(kept.cache_path), kept._impl.filename_base  # noqa: SLF001
+        self._current = f"{self._base}.{stamp}"
+        super().__init__(kept.cache_path, self._base, stamp)
 
-    def current(self) -> list[Path]:
-        return list(self._folder.glob(f"{self._current}.*.nbc"))
+    def current(self) -> set[Path]:
+        return set(self._folder.glob(f"{self._current}.*.nbc"))
 
     def load(self, key: Any) -> Any:
         try:
@@ -90,36 +76,17 @@ class _Files(_caching.IndexDataCacheFile):
             return None
 
     def save(self, key: Any, data: Any) -> None:
-        self._save_data(self._name(key), data)
-        for stale in set(self._folder.glob(f"{self._base}.*.nb?")) - set(self.current()):
+        try:
+            self._save_data(self._name(key), data)
+        except OSError as error:  # as on a full disk
+            _warn(f"compiled code could not be kept in {str(self._folder)!r} ({error.strerror})")
+        for stale in set(self._folder.glob(f"{self._base}.*.nb?")) - self.current():
             with contextlib.suppress(OSError):
                 stale.unlink()
 
     def _name(self, key: Any) -> str:
         text = repr((numba.__version__, *key)).encode()
         return f"{self._current}.{hashlib.sha256(text).hexdigest()[:16]}.nbc"
-
-
-class _NoCache(_caching.NullCache):
-    """The cache of a function on a machine where no folder can be written to."""
-
-    def has_code(self) -> bool:
-        return False
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        del sig, data
-        _warn("no folder can be written to, so that code is compiled anew in every process")
-
-
-def _cache_of(function: Callable[..., Any]) -> _Cache | _NoCache:
-    try:
-        return _Cache(function)
-    except RuntimeError:
-        return _NoCache()
-
-
-def _folder_of(function: Callable[..., Any]) -> Path:
-    return Path(inspect.getfile(function)).parent
 
 
 @cache

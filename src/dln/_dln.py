@@ -375,20 +375,9 @@ class DLNRegressor(EditableRegressor):
         if rate is None:
             n_steps = self.max_epochs * -(-n_rows // self.batch_size)
             rate = min(LEARNING_RATE * (STEPS / max(n_steps, 1)) ** 0.5, MAX_LEARNING_RATE)
+        given = {name: getattr(self, name) for name in Plan.__dataclass_fields__ if hasattr(self, name)}
         return Plan(
-            straight_through=self.straight_through,
-            phases=self.phases,
-            temperature=self.temperature,
-            temperature_decay=decay,
-            min_temperature=self.min_temperature,
-            sum_link_threshold=self.sum_link_threshold,
-            loss=self.loss,
-            quantile=self.quantile,
-            learning_rate=rate,
-            learning_rate_schedule=self.learning_rate_schedule,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
-            train_sum_links=self.sum_links == "learned",
+            **{**given, "temperature_decay": decay, "learning_rate": rate}, train_sum_links=self.sum_links == "learned"
         )
 
     def _freeze(
@@ -399,8 +388,23 @@ class DLNRegressor(EditableRegressor):
         held_out: Unseen | None,
         held_weight: npt.NDArray[np.float64],
     ) -> None:
-        """Become the model: discretise, solve for weights and select neurons if asked to, simplify."""
-        circuits = self._discretized(networks, rows)
+        """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
+        target = rows.target
+        circuits = [
+            discretize(
+                trained.network,
+                temperature=trained.temperature,
+                sum_threshold=self.sum_link_threshold,
+                encoder=rows.encoder,
+                values=rows.values,
+                rows=rows.distinct.index,
+                target=target,
+            )
+            for trained in networks
+        ]
+        if not networks:  # there is nothing to decide by: the mean
+            mean = on_grid(target.mean, target.decimals)
+            circuits = [Circuit(rows.encoder.columns, (), (), (), mean, target.decimals)]
         reduction = self._reduction(circuits, rows, held_out, held_weight)
         solves = self.refit_weights or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
@@ -452,25 +456,6 @@ class DLNRegressor(EditableRegressor):
             training = labelled.weighted(some.weight - held_weight[:n])
             validation = labelled.weighted(held_weight[:n])
         return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
-
-    def _discretized(self, networks: Sequence[Trained], rows: Rows) -> list[Circuit]:
-        """Return the trained networks as circuits; without a network, the mean of the target."""
-        target = rows.target
-        if not networks:
-            intercept = on_grid(target.mean, target.decimals)
-            return [Circuit(rows.encoder.columns, (), (), (), intercept, target.decimals)]
-        return [
-            discretize(
-                trained.network,
-                temperature=trained.temperature,
-                sum_threshold=self.sum_link_threshold,
-                encoder=rows.encoder,
-                values=rows.values,
-                rows=rows.distinct.index,
-                target=target,
-            )
-            for trained in networks
-        ]
 
 
 def _points(reduction: Reduction, sizes: Sequence[int]) -> list[Point]:

@@ -89,8 +89,7 @@ class EditableRegressor(CircuitRegressor):
         freezing = None if freeze is None else _numbers("freeze", freeze, len(table))
         for option, numbers in (("change", changing), ("freeze", freezing or ())):
             if both := set(dropped) & set(numbers):
-                message = f"a rule can be dropped or kept, but rule {min(both)} is both in drop and in {option}"
-                raise ValueError(message)
+                raise ValueError(f"a rule can be dropped or kept, but rule {min(both)} is both in drop and in {option}")
         if X is not None:
             circuit = replace(circuit, columns=with_categories_of(X, circuit.columns))
         known = [row.rule for number, row in enumerate(table) if number not in {*dropped, *changing}]
@@ -204,19 +203,16 @@ def new_rules(
     """Return rules that are written, as printed, with their formulas, or raise where one is constant or known."""
     given = [] if isinstance(texts, str) else list(texts)
     if isinstance(texts, str) or not all(isinstance(text, str) for text in given):
-        message = f"{option} must hold rules as text, like ['age > 60'], got {texts!r}"
-        raise ValueError(message)
+        raise ValueError(f"{option} must hold rules as text, like ['age > 60'], got {texts!r}")
     others = "" if option == "fixed_rules" else "; others must be in the rows of X, or of --data"
     rules: dict[str, Formula] = {}
     for text in given:
         meaning = parse_rule(text, columns, others)
         if (value := constant(meaning, columns)) is not None:
-            message = f"the rule {text!r} {'always' if value else 'never'} holds: a rule must tell rows apart"
-            raise ValueError(message)
+            raise ValueError(f"the rule {text!r} {'always' if value else 'never'} holds: a rule must tell rows apart")
         printed = formula_text(meaning, columns)
         if printed in known or printed in rules:
-            message = f"the rule {text!r} is in the model already: a rule can be there once"
-            raise ValueError(message)
+            raise ValueError(f"the rule {text!r} is in the model already: a rule can be there once")
         rules[printed] = meaning
     return rules
 
@@ -226,8 +222,9 @@ def _numbers(option: str, given: Any, n_rules: int) -> list[int]:
     numbers = list(given) if isinstance(given, Iterable) else [given]
     wrong = [k for k in numbers if isinstance(k, bool) or not isinstance(k, Integral) or not 0 <= int(k) < n_rules]
     if wrong or not isinstance(given, Iterable):
-        message = f"{option} must be a list of rules by number, from 0 to {n_rules - 1}, got {(wrong or numbers)[0]!r}"
-        raise ValueError(message)
+        raise ValueError(
+            f"{option} must be a list of rules by number, from 0 to {n_rules - 1}, got {(wrong or numbers)[0]!r}"
+        )
     return list(dict.fromkeys(map(int, numbers)))
 
 

@@ -24,11 +24,11 @@ class ModelFileError(ValueError):
     Parameters
     ----------
     reason : str
-        What is wrong.
+        The mistake.
     place : str, default=""
-        Where in the file.
+        Its place in the file.
     path : str, default=""
-        In which file.
+        The file.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class RuleSyntaxError(ValueError):
 
 
 class MissingExtraError(ImportError):
-    """A feature was asked for whose optional dependencies are not installed.
+    """The optional dependencies of a feature are not installed.
 
     Parameters
     ----------
     feature : str
-        What was asked for.
+        The feature, as a user calls it.
     extra : str
         The extra of dln that brings it.
     missing : str
@@ -112,7 +112,7 @@ def import_extra(package: str, feature: str, extra: str) -> Any:
 
 
 class TimeLimitWarning(UserWarning):
-    """A fit ran out of the time that it was given, and kept the best model that it had reached.
+    """A fit ran out of its time limit, and kept the best model so far.
 
     >>> import warnings
     >>> warnings.filterwarnings("ignore", category=TimeLimitWarning)  # for scripts that give little time on purpose

@@ -15,28 +15,23 @@ class Deadline:
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
-        self._cancelled = False
+        self.was_cancelled = False
         self.cut: list[str] = []
 
     def cancel(self) -> None:
-        """Ask all stages to stop. A plain flag without a lock: a signal handler may interrupt any line."""
-        self._cancelled = True
-
-    @property
-    def was_cancelled(self) -> bool:
-        """Whether `cancel` was called."""
-        return self._cancelled
+        """Stop all stages. A plain flag without a lock: a signal handler may interrupt any line."""
+        self.was_cancelled = True
 
     def over(self) -> bool:
-        """Whether to stop: the time is up, or the fit was cancelled."""
-        return self._cancelled or (self._end is not None and time.monotonic() > self._end)
+        """Return whether to stop: the time is up, or the fit was cancelled."""
+        return self.was_cancelled or (self._end is not None and time.monotonic() > self._end)
 
     def stage(self, name: str, share: float = 1.0) -> Callable[[], bool]:
         """Return a function that is true once a stage must stop: it has used this share of the time left now."""
         end = None if self._end is None else time.monotonic() + share * max(0.0, self._end - time.monotonic())
 
         def stop() -> bool:
-            if not self._cancelled and (end is None or time.monotonic() <= end):
+            if not self.was_cancelled and (end is None or time.monotonic() <= end):
                 return False
             if name not in self.cut:
                 self.cut.append(name)

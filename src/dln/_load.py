@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dln._atomic import AnyPath
 from dln.circuit._circuit import Circuit
 from dln.data._reader import read_batches
-from dln.data._table import Table
+from dln.data._source import Table
 from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ class Predictor:
         return f"Predictor({len(self.circuit_.columns)} columns, {len(self.circuit_.rules)} rules)"
 
     def __getattr__(self, name: str) -> Any:
-        message = f"a predictor only predicts, it has no {name!r}: dln.load returns the whole model"
-        raise AttributeError(message)
+        raise AttributeError(f"a predictor only predicts, it has no {name!r}: dln.load returns the whole model")
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predictions of the saved model.

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from joblib import effective_n_jobs
 from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor
@@ -54,7 +54,7 @@ class Pool(Generic[T, R]):
         self._work, self._disconnect = work, False
         self._ray: Any = None
         self._died: type[Exception] = BrokenProcessPool
-        self._workers: list[_Worker] = []
+        self._workers: list[_ProcessWorker | _RayWorker] = []
         self.n_jobs = effective_n_jobs(n_jobs)
         if ray is not None:
             self._ray = import_extra("ray", "work on a cluster", "ray")
@@ -76,7 +76,7 @@ class Pool(Generic[T, R]):
                 yield task, self._work(task)
             return
         source, idle = iter(tasks), list(self._workers)
-        running: dict[Future[R], tuple[_Worker, T, int]] = {}
+        running: dict[Future[R], tuple[_ProcessWorker | _RayWorker, T, int]] = {}
         try:
             while True:
                 for worker, task in zip(tuple(idle), source, strict=False):
@@ -114,12 +114,6 @@ def _reason(error: Exception) -> str:
     return f"the process that ran it died {ATTEMPTS} times, the last time with {last}"
 
 
-class _Worker(Protocol):
-    def submit(self, task: Any) -> Future[Any]: ...
-
-    def reset(self) -> None: ...
-
-
 class _ProcessWorker:
     """One process, in an executor of its own: when it dies, no other worker's task is lost."""
 
@@ -129,8 +123,8 @@ class _ProcessWorker:
 
     def submit(self, task: Any) -> Future[Any]:
         if self._executor is None:
-            start = {"initializer": _start_worker, "initargs": (self._work, os.getpid())}
-            self._executor = ProcessPoolExecutor(max_workers=1, env=ONE_THREAD, **start)
+            arguments = (self._work, os.getpid())
+            self._executor = ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_start_worker, initargs=arguments)
         future: Future[Any] = self._executor.submit(_call_own_work, task)
         return future
 
@@ -166,7 +160,7 @@ class _RayWorker:
 
     def __init__(self, ray: Any, work: Any) -> None:
         self._ray, self._work = ray, work
-        self._call = ray.remote(num_cpus=1, max_retries=0)(_call)
+        self._call = ray.remote(num_cpus=1, max_retries=0)(lambda work, task: work(task))
         self._task: Any = None
 
     def submit(self, task: Any) -> Future[Any]:
@@ -178,10 +172,6 @@ class _RayWorker:
         if self._task is not None:
             self._ray.cancel(self._task, force=True)
         self._task = None
-
-
-def _call(work: Callable[[Any], Any], task: Any) -> Any:
-    return work(task)
 
 
 def _connect(ray: Any, address: str) -> None:

@@ -1,10 +1,9 @@
-"""What a person sees while a model is fitted: a bar for each stage, in the order in which they begin."""
+"""Display of a fit: a bar for each stage, in the order in which they begin."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -15,36 +14,15 @@ from rich.text import Text
 from dln.network._train import Epoch
 
 
-def _nothing() -> None:
-    """Move nothing on."""
-
-
-class Shown:
-    """What is shown while it is entered: a bar, or nothing where there is none."""
-
-    _bar: Bar | None = None
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
 class _Count(ProgressColumn):
-    """How many steps are done, where they are counted."""
+    """Steps done of all."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.completed:.0f}/{task.total:.0f}" if task.total else "", justify="right")
 
 
 class _TimeLeft(TimeRemainingColumn):
-    """The time left, while it can be told."""
+    """The time left, while it can be estimated."""
 
     max_refresh = 0.0  # the last look must not show what was so half a second before
 
@@ -54,11 +32,11 @@ class _TimeLeft(TimeRemainingColumn):
         return Text.assemble("left ", super().render(task))
 
 
-class Progress(Shown):
+class Progress:
     """Bars for the networks, with the time left, and for the other stages of a fit; silent where `verbose` is 0.
 
-    With `verbose` of 2 or more, every epoch that is better than all before it is told in a line of its own. A bar that
-    ends before it is full says why.
+    With `verbose` of 2 or more, every epoch that is better than all before it has a line of its own. A bar that ends
+    before it is full says why.
     """
 
     def __init__(self, verbose: int) -> None:
@@ -66,18 +44,22 @@ class Progress(Shown):
         self._networks: list[TaskID] = []
         self._best: list[float] = []
         self._is_compiling = False
+        self._bar: Bar | None = None
         if verbose:
-            self._bar = Bar(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=20),
-                _Count(),
-                TimeElapsedColumn(),
-                _TimeLeft(),
-                TextColumn("{task.fields[note]}"),
-                console=Console(stderr=True),
-            )
+            note = TextColumn("{task.fields[note]}")
+            columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), _Count(), TimeElapsedColumn())
+            self._bar = Bar(*columns, _TimeLeft(), note, console=Console(stderr=True))
             # Not every stage has a bar of its own: here one sees that something goes on, and for how long.
             self._whole = self._bar.add_task("fit", total=None, note="", ended=False)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
 
     def say(self, text: str) -> None:
         """Show a line above the bar."""
@@ -85,7 +67,7 @@ class Progress(Shown):
             self._bar.console.print(text)
 
     def say_compiling(self) -> None:
-        """Tell, once, why a first fit takes longer."""
+        """Show, once, why a first fit takes longer."""
         if not self._is_compiling:
             self.say("compiling (first run only) …")
         self._is_compiling = True
@@ -101,24 +83,23 @@ class Progress(Shown):
         """Show a bar for another part of the fit; return what moves it on by one."""
         bar = self._bar
         if bar is None or total == 0:
-            return _nothing
+            return lambda: None
         task = bar.add_task(name, total=total, note="", ended=False)
         return lambda: bar.advance(task)
 
     def update(self, epoch: Epoch) -> None:
         """Move the bar of the epoch's network on."""
-        kind, loss = ("training", epoch.training_loss)
-        if epoch.validation_loss is not None:
-            kind, loss = ("validation", epoch.validation_loss)
         if self._bar is None:
             return
+        kind, loss = "validation", epoch.validation_loss
+        if loss is None:
+            kind, loss = "training", epoch.training_loss
         if epoch.is_best:
             self._best[epoch.network] = loss
             if self._verbose > 1:
                 self.say(f"network {epoch.network + 1}, epoch {epoch.epoch}: {kind} loss {loss:.5f}, best so far")
-        note = (
-            f"loss {loss:.3f} best {self._best[epoch.network]:.3f} τ {epoch.temperature:.2g} rules {epoch.open_rules}"
-        )
+        best, temperature = self._best[epoch.network], epoch.temperature
+        note = f"loss {loss:.3f} best {best:.3f} τ {temperature:.2g} rules {epoch.open_rules}"
         self._bar.update(self._networks[epoch.network], completed=epoch.epoch, note=note)
 
     def end(self, *, cut_short: bool) -> None:

@@ -1,11 +1,11 @@
-"""What both regressors share: they have a circuit, and predict, save and are read by it."""
+"""The base of both regressors: they have a circuit, and predict, save and are read by it."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
@@ -28,15 +28,14 @@ from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
-from dln.data._source import has_names
-from dln.data._table import Table
+from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
-from dln.network._train import Trained
+from dln.network._train import Epoch, Trained
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
-#: Rows on which weights are solved for and rules are compared, a sample by content: more would tell no more.
+#: Rows on which weights are solved for and rules are compared, a sample by content: more would change little.
 MAX_ROWS = 200_000
 
 #: What the parameters may be that both regressors have.
@@ -55,7 +54,7 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
 
 
 class Unseen(NamedTuple):
-    """Rows of the user's to validate on: the columns of their table, and their target."""
+    """Validation data of the user: the columns of the table, and the target."""
 
     values: Sequence[Values]
     y: npt.NDArray[np.float64]
@@ -78,7 +77,7 @@ class Rows:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """How the rows are encoded for a network."""
+        """The encoding of the rows for a network."""
         return learn_encoder(
             self.table.columns,
             self.table.values,
@@ -95,7 +94,7 @@ class Rows:
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
-        """How many rows of the table each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
+        """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
         return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
 
     def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
@@ -199,13 +198,10 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         self.circuit_ = circuit
         self._prepared_circuit()  # now, so that predict changes nothing
         if networks is not None:
-            self._set_history(networks)
-        for name in (
-            "target_name_",
-            "intervals_",
-            "edits_",
-            "frozen_",
-        ):  # those of an earlier fit are not of this model
+            self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
+            epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
+            self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
+        for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name
@@ -213,12 +209,6 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
         return self
-
-    def _set_history(self, networks: Sequence[Trained]) -> None:
-        epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
-        names = ("network", "epoch", "training_loss", "validation_loss", "temperature", "learning_rate", "open_rules")
-        self.history_ = {name: [epoch[name] for epoch in epochs] for name in (*names, "is_best")}
-        self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
 
 
 def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:

@@ -227,16 +227,15 @@ class RuleRegressor(EditableRegressor):
             ("max_rules", len(lengths), "rules"),
         ):
             if (limit := getattr(self, name)) is not None and size > limit:
-                message = f"fixed_rules must keep within {name}={limit}, but they have {size} {what}"
-                raise ValueError(message)
+                raise ValueError(f"fixed_rules must keep within {name}={limit}, but they have {size} {what}")
         return circuit
 
-    def _config(self, fixed: Circuit) -> FitConfig:
+    def _config(self, fixed: Circuit | None = None) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
         # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
         rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
-        n_fixed = sum(count_conditions(fixed))
-        budget = Budget(int(conditions) - n_fixed, int(self.max_rule_length), int(rules) - len(fixed.rules))
+        lengths = [] if fixed is None else count_conditions(fixed)
+        budget = Budget(int(conditions) - sum(lengths), int(self.max_rule_length), int(rules) - len(lengths))
         return FitConfig(
             SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
             Loss(self.loss, self.quantile),

@@ -43,10 +43,7 @@ KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "
 def training_facts(
     n_rows: int, n_distinct: int, y: npt.NDArray[np.float64], ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, Any]:
-    """Return what a model remembers of the table that it learned from.
-
-    No times and no paths: the same fit gives the same file.
-    """
+    """Return facts of the training table, without times and paths: the same fit gives the same file."""
     facts: dict[str, Any] = {
         "rows": n_rows,
         "distinct_rows": n_distinct,
@@ -96,23 +93,12 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
     (Column(name='town', categories=('Bergen',)),)
     """
     columns = list(circuits[0].columns)
-    new_codes: dict[int, dict[int, int]] = {}
     for j, column in enumerate(columns):
-        if not column.categories or all(isinstance(category, bool) for category in column.categories):
-            continue
-        tests = [one for circuit in circuits for one in circuit.literals if isinstance(one, IsIn) and one.column == j]
-        used = sorted({code for test in tests for code in test.codes})
-        new_codes[j] = {code: new for new, code in enumerate(used)}
-        columns[j] = Column(column.name, tuple(column.categories[code] for code in used))
-
-    def renamed(literal: Literal) -> Literal:
-        if not isinstance(literal, IsIn) or literal.column not in new_codes:
-            return literal
-        return IsIn(literal.column, tuple(new_codes[literal.column][code] for code in literal.codes))
-
-    return [
-        replace(circuit, columns=tuple(columns), literals=tuple(map(renamed, circuit.literals))) for circuit in circuits
-    ]
+        if column.categories and not all(isinstance(category, bool) for category in column.categories):
+            tests = {literal for circuit in circuits for literal in circuit.literals if literal.column == j}
+            used = {code for test in tests if isinstance(test, IsIn) for code in test.codes}
+            columns[j] = Column(column.name, tuple(column.categories[code] for code in sorted(used)))
+    return [recoded(circuit, tuple(columns)) for circuit in circuits]
 
 
 def recoded(circuit: Circuit, columns: tuple[Column, ...]) -> Circuit:
@@ -138,7 +124,7 @@ def recoded(circuit: Circuit, columns: tuple[Column, ...]) -> Circuit:
 
 
 def to_saved(model: Any) -> SavedModel:
-    """Return what a file holds of a fitted estimator."""
+    """Return the content of a fitted estimator's file."""
     model._validate_params()  # noqa: SLF001 (they may have been set since the fit, and must be readable again)
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     if not isinstance(parameters["random_state"], (Integral, type(None))):

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import mean_squared_error
 from sklearn.utils import _safe_indexing
 
-#: Complete trials from which on others are pruned, and standard deviations that a trial may be behind the best.
+#: Complete trials from which others are pruned, and standard deviations that a trial may be behind the best.
 ENOUGH_TRIALS: Final = 5
 MARGIN: Final = 2.5
 
@@ -53,8 +53,7 @@ class TrialRecord:
         return sum(self.fold_values) / len(self.fold_values) if self.state == "complete" else None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A trial to run; it is pruned where the sum of its losses after 1, 2, … folds is above a limit."""
 
     number: int

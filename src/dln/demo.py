@@ -77,13 +77,10 @@ def _seconds(model: Any, X: pl.DataFrame, y: pl.Series) -> float:
 
 def _others() -> list[tuple[str, RegressorMixin, str]]:
     """Return models to compare with, a tree of as many splits as we have conditions among them."""
+    tree = DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED)
     return [
         ("linear regression", LinearRegression(), "10 coefficients"),
-        (
-            "decision tree",
-            DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED),
-            str(MAX_CONDITIONS),
-        ),
+        ("decision tree", tree, str(MAX_CONDITIONS)),
         ("boosted trees (scikit-learn)", HistGradientBoostingRegressor(random_state=SEED), "thousands"),
     ]
 

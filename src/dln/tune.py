@@ -77,7 +77,7 @@ PAPER_GRID: Final[dict[str, list[Any]]] = {
     "temperature_decay": [0.95, 0.97, 0.985],
     "min_temperature": [0.01, 0.03, 0.1],
 }
-#: Search space of `RuleRegressor`, without `max_conditions`: how much a person wants to read is not a search's to say.
+#: Search space of `RuleRegressor`, without `max_conditions`, which is the reader's choice.
 RULE_GRID: Final[dict[str, list[Any]]] = {
     "max_rule_length": [2, 3, 4, 6],
     "n_teachers": [0, 4],
@@ -217,7 +217,7 @@ def search(
         journal.set_user_attr("seed", seed)
         seeded = _fill(estimator, "random_state", seed)
         run = _Search(optuna, space, seeded, seed, journal, prune, tuple(callbacks))
-        if run.missing(n_trials) and not run.stopped:
+        if run.missing(range(n_trials)) and not run.stopped:
             splits = tuple(KFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y))))
             is_alone = n_jobs in {None, 1} and ray is None
             work = CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits)
@@ -253,14 +253,14 @@ class _Search:
                 record = TrialRecord(**{**kept, "params": params, "fold_values": tuple(kept["fold_values"])})
                 self._add(trial, record)
 
-    def missing(self, n_trials: int) -> list[int]:
+    def missing(self, numbers: Iterable[int]) -> list[int]:
         """Return the numbers of the trials that are not finished."""
-        return [number for number in range(n_trials) if number not in self.records]
+        return [number for number in numbers if number not in self.records]
 
     def to(self, n_trials: int, pool: Pool[Task, TrialRecord]) -> None:
         """Run the missing trials up to this number, round by round."""
         size = ROUND * math.ceil(pool.n_jobs / ROUND)
-        while (missing := self.missing(n_trials)) and not self.stopped:
+        while (missing := self.missing(range(n_trials))) and not self.stopped:
             first = missing[0] // ROUND * ROUND
             self._round(range(first, min(first + size, n_trials)), pool)
 
@@ -269,7 +269,7 @@ class _Search:
         limits = loss_limits([self.records[i].fold_values for i in before if self.prune])
         drawn = self._ask(numbers, before)
         tasks = []
-        for number in (number for number in numbers if number not in self.records):
+        for number in self.missing(numbers):
             params, values = self._params(drawn[number], number), drawn[number].params
             same = [self.records[i] for i in before if values and self.frozen[i].params == values]
             if same and same[0].state != "failed":  # the same parameters have the same result
@@ -288,13 +288,12 @@ class _Search:
         """Return the Optuna trials of a round: they depend on those before it, their numbers and the seed alone."""
         study = self.optuna.create_study()
         study.add_trials([self.frozen[i] for i in before if self.frozen[i].params])
-        drawn = {}
-        for number in numbers:
+        drawn = {0: self._as_given()} if numbers[0] == 0 else {}
+        for number in numbers[len(drawn) :]:
             seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
             study.sampler = self.optuna.samplers.TPESampler(seed=seed)
-            drawn[number] = study.ask() if number else self._as_given()
-            if number:
-                self.space(drawn[number])
+            drawn[number] = study.ask()
+            self.space(drawn[number])
         return drawn
 
     def _as_given(self) -> Any:
@@ -331,8 +330,8 @@ class _Search:
 
     def _add(self, trial: Any, record: TrialRecord) -> None:
         self.records[record.number], self.frozen[record.number] = record, trial
-        if any([callback(record) is True for callback in self.callbacks]):  # noqa: C419 (all are called)
-            self.stopped = True
+        for callback in self.callbacks:
+            self.stopped |= callback(record) is True
 
 
 def _fill(estimator: Any, name: str, value: int) -> Any:
@@ -390,7 +389,7 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
     whole = content[: content.rfind(b"\n") + 1]
     try:
         if not content.startswith(b'{"op_code"'[: len(content)]):
-            raise ValueError("it is not an Optuna journal")  # noqa: EM101, TRY003, TRY301 (the reason alone)
+            raise ValueError("it is not an Optuna journal")  # noqa: TRY301 (the reason alone)
         for line in whole.splitlines():
             json.loads(line)
         if len(whole) < len(content):

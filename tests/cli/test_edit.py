@@ -78,7 +78,7 @@ def test_numbers_are_those_of_show(model: str) -> None:
         ([], "there is nothing to edit"),
         (["--drop", "99"], "drop must be a list of rules by number"),
         (["--drop", "0", "--change", "0: area > 3"], "rule 0 is both in drop and in change"),
-        (["--change", "area > 3"], "--change must be the number of a rule"),
+        (["--change", "area > 3"], "--change must be a rule's number"),
         (["--change", "0: area > 3", "--change", "0: area > 4"], "each once"),
         (["--change", "0:"], "expected a column and a comparison"),
         (["--add", "rooms > 3"], "expected a column that is known"),

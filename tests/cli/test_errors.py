@@ -209,30 +209,32 @@ CASES = {
     ),
     "text among numbers": Case(
         FIT,
-        "column 'area' of t.csv holds numbers, but row 57 holds 'big': correct it, or give --missing 'big', "
+        "column 'area' holds numbers, but row 57 of t.csv holds 'big': correct it, or give --missing 'big', "
         "--categorical 'area' or --drop 'area'",
         {"t.csv": changed("area", 57, "big")},
     ),
     "text among dates": Case(
         FIT,
-        "column 'sold_at' of t.csv holds dates, but row 9 holds 'soon': correct it, or give --missing 'soon', "
+        "column 'sold_at' holds dates, but row 9 of t.csv holds 'soon': correct it, or give --missing 'soon', "
         "--categorical 'sold_at' or --drop 'sold_at'",
         {"t.csv": changed("sold_at", 9, "soon")},
     ),
     "an infinite number": Case(
         FIT,
-        "column 'area' of t.csv holds numbers, but row 2 holds 'inf': correct it, or give --missing 'inf', "
+        "column 'area' holds numbers, but row 2 of t.csv holds 'inf': correct it, or give --missing 'inf', "
         "--categorical 'area' or --drop 'area'",
         {"t.csv": changed("area", 2, "inf")},
     ),
     "a negative weight": Case(
         (*FIT, "--weight", "area"),
-        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds -1",
+        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds -1: correct it, "
+        "or leave the row out",
         {"t.csv": changed("area", 5, "-1")},
     ),
     "a missing weight": Case(
         (*FIT, "--weight", "area"),
-        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds nothing",
+        "the weight 'area' must be 0 or more in every row, but row 5 of t.csv holds nothing: correct it, "
+        "or leave the row out",
         {"t.csv": changed("area", 5, "")},
     ),
     "weights of zero": Case(

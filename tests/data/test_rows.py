@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.data._rows import _hashes, _sorted, canonical_rows, check_weight_size, weighted_quantile
+from dln.data._rows import canonical_rows, check_weight_size, row_hashes, weighted_quantile
 
 #: Few values, so that rows repeat; all the kinds of numbers that could be mistaken for each other.
 NUMBERS = st.sampled_from([0.0, 1.0, 2.0, 1.5, np.nan, 5e-324, -5e-324, 1e308, -1e308, 0.1])
@@ -76,12 +76,12 @@ def test_equal_numbers_hash_alike():
     """0.0 and -0.0, all NaN, and equal numbers of other types are the same; the order of columns is not."""
     nans = np.array([0x7FF8000000000000, 0xFFF8000000000001], dtype=np.uint64).view(np.float64)
     for same in (np.array([0.0, -0.0]), nans):
-        first, second = _hashes([], same)
+        first, second = row_hashes([], same)
         assert first[0] == first[1]
         assert second[0] == second[1]
-    wide = _hashes([np.array([0.1, 2.0], dtype=np.float32)], np.array([3, -1]))
-    narrow = _hashes([np.array([0.1, 2.0], dtype=np.float32).astype(np.float64)], np.array([3, -1], dtype=np.int32))
-    swapped = _hashes([np.array([3, -1])], np.array([0.1, 2.0], dtype=np.float32))
+    wide = row_hashes([np.array([0.1, 2.0], dtype=np.float32)], np.array([3, -1]))
+    narrow = row_hashes([np.array([0.1, 2.0], dtype=np.float32).astype(np.float64)], np.array([3, -1], dtype=np.int32))
+    swapped = row_hashes([np.array([3, -1])], np.array([0.1, 2.0], dtype=np.float32))
     np.testing.assert_array_equal(wide, narrow)
     assert not np.isin(wide[0], swapped[0]).any()
 
@@ -99,26 +99,15 @@ def test_views_and_read_only_columns():
 
 def test_hashes_are_independent_and_even():
     """Close numbers do not share hashes, and every bit of a hash is set half of the time."""
-    first, second = _hashes([], np.arange(100_000.0))
+    first, second = row_hashes([], np.arange(100_000.0))
     for hashes in (first, second, first ^ second):
         assert len(np.unique(hashes)) == len(hashes)
         shares = [((hashes >> np.uint64(bit)) & np.uint64(1)).mean() for bit in range(64)]
         assert 0.49 < min(shares) < max(shares) < 0.51
 
 
-@pytest.mark.parametrize("n", [1, 5000, 4096 * 16, 70_001])
-@pytest.mark.parametrize("bits", [64, 20])
-def test_sorting_by_parts_is_sorting(n, bits):
-    """Hashes are sorted, and the order gives their places, also where their first digits are all the same."""
-    hashes = np.random.default_rng(n).integers(0, 2**bits, size=n, dtype=np.uint64, endpoint=False)
-    order, found = _sorted(hashes)
-    np.testing.assert_array_equal(found, np.sort(hashes))
-    np.testing.assert_array_equal(hashes[order], found)
-    assert len(np.unique(order)) == n
-
-
 def test_many_rows_repeat():
-    """More rows than are sorted at once, each several times with weights, are merged as few are."""
+    """Many rows, each several times with weights, are merged as few are."""
     rng = np.random.default_rng(0)
     column, weight = rng.integers(0, 9000, 40_000).astype(np.float64), rng.integers(0, 3, 40_000).astype(np.float64)
     rows = canonical_rows([column], np.zeros(40_000), weight)
@@ -180,7 +169,7 @@ def test_weighted_quantile_is_found_without_sorting(values, q):
 
 @pytest.mark.parametrize("n", [1000, 4406, 50_000])
 def test_weighted_quantile_is_found_in_many_rows(n):
-    """Ranks are found one after the other, and none that was found is moved by the search for the next."""
+    """In many rows too, the values at any ranks are those of the sorted values."""
     for values in (np.random.default_rng(n).normal(size=n), np.random.default_rng(n).integers(0, 50, n) / 7):
         shares = [0.0, 0.005, 0.0051, 0.5, 0.995, 1.0]
         found = weighted_quantile(values, np.ones(n), shares)

@@ -17,10 +17,9 @@ import numpy as np
 
 from dln._errors import VerificationError
 from dln.circuit._circuit import MISSING, UNKNOWN, Values, from_grid
+from dln.export._engines import package, run
 from dln.export._form import Form
 from dln.export._language import export_facts
-from dln.export._run_packages import package
-from dln.export._run_programs import run
 from dln.export._verification import Engine, EngineMissing, Floats
 from dln.export._verilog import Port, module_name, module_ports, result_bits
 

@@ -20,9 +20,8 @@ import numpy as np
 from dln._errors import VerificationError
 from dln.circuit._circuit import Values
 from dln.circuit._words import category_text
+from dln.export._engines import MAX_SECONDS, TYPED, column_definitions, package, row_column, statement_of, table_name
 from dln.export._form import Form
-from dln.export._run_packages import TYPED, column_definitions, package, row_column, statement_of, table_name
-from dln.export._run_programs import MAX_SECONDS
 from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded
 
 # --- PostgreSQL -------------------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ import numpy as np
 from dln._errors import VerificationError
 from dln.circuit._circuit import Values
 from dln.export._cases import Limits
+from dln.export._engines import package
 from dln.export._excel import PREDICTION_CELL, input_cell
 from dln.export._form import Form
-from dln.export._run_packages import package
 from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded
 
 #: Run by a Python that has LibreOffice's bridge: types rows into the sheet Input of workbooks, reads the predictions.

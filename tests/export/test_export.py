@@ -18,11 +18,11 @@ import dln
 from circuits import layered_circuit
 from dln import ExportError, NotVerifiedWarning, RuleRegressor, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
-from dln.export import _targets
+from dln.export import _methods
 from dln.export._cases import cases
-from dln.export._dialects import DIALECTS
+from dln.export._engines import node
 from dln.export._form import lower
-from dln.export._run_programs import node
+from dln.export._sql import DIALECTS
 from dln.export._verification import EngineMissing
 from engines.chips import synthesise, verilator
 from engines.spreadsheets import FEW_ROWS, run_formulas
@@ -70,9 +70,9 @@ def test_a_file_that_cannot_be_run_here_is_written_with_a_warning(tmp_path):
 
 def test_a_wrong_export_is_not_written(tmp_path, monkeypatch):
     """If a writer errs, `export` raises and leaves no file behind."""
-    right = _targets.TARGETS["python"]
+    right = _methods.TARGETS["python"]
     wrong = replace(right, writer=lambda form: right.write(form).replace(b"30.01", b"31"))
-    monkeypatch.setitem(_targets.TARGETS, "python", wrong)
+    monkeypatch.setitem(_methods.TARGETS, "python", wrong)
     with pytest.raises(VerificationError, match=r"rows differ from the model, the first at row \d+"):
         model().export(tmp_path / "price.py")
     assert not list(tmp_path.iterdir())

@@ -12,8 +12,8 @@ from dln.data._target import Target
 from dln.network._discretize import discretize
 from dln.network._layout import Data
 from dln.network._network import build_network, open_links, tree_cutoffs
-from dln.network._train import Plan, Trained, outputs, train
-from plans import PLAN
+from dln.network._train import Plan, Trained, train
+from plans import PLAN, outputs
 
 
 def trained_on_random_table(seed: int, straight_through: str) -> tuple[Trained, Data, object, list, Target]:
@@ -70,7 +70,7 @@ def test_the_circuit_is_the_networks_hard_forward_pass_bit_for_bit(seed, straigh
         rows=np.arange(len(data.target)),
         target=target,
     )
-    _, fires = outputs(trained.network, data, trained.temperature, 0.8)
+    _, fires = outputs(trained.network, data, trained.temperature)
     is_open = open_links(trained.network.parameters.sum_logits, trained.temperature, 0.8)
     steps = np.array([to_grid(float(w) * target.spread, target.decimals) for w in trained.network.parameters.weights])
     total = to_grid(target.mean, target.decimals) + (steps * is_open).astype(np.float64) @ fires

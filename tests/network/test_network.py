@@ -82,9 +82,10 @@ def test_same_seed_same_network():
 
 
 def test_parameter_groups_are_views_of_one_vector():
-    """Changing a group changes the flat vector, and a copy shares nothing."""
-    parameters = network().parameters
-    copy = parameters.copy()
+    """Changing a group changes the flat vector, and a network with other parameters shares nothing."""
+    net = network()
+    parameters = net.parameters
+    copy = net.with_parameters(parameters.flat.copy()).parameters
     parameters.weights[:] = 7.0
     assert (parameters.flat[-4:] == 7.0).all()
     assert not (copy.weights == 7.0).any()

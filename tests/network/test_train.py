@@ -9,7 +9,7 @@ import pytest
 
 from dln.network._layout import Data
 from dln.network._network import Network, build_network
-from dln.network._train import learning_rate_at, take, temperature_at, train
+from dln.network._train import take, train
 from plans import PLAN
 
 
@@ -101,7 +101,7 @@ def test_training_leaves_the_given_network_alone():
 def test_alternating_phases_train_functions_and_links_in_turns():
     """In even epochs links stand still, in odd epochs gates and thresholds; weights move in both."""
     network, data = problem()
-    snapshots = [network.parameters.copy()]
+    snapshots = [network.with_parameters(network.parameters.flat.copy()).parameters]
     plans = [replace(PLAN, phases="alternating", max_epochs=n) for n in (1, 2)]
     snapshots += [train(network, data, every(data), None, plan, seed=0).network.parameters for plan in plans]
     start, first, second = (s.groups() for s in snapshots)
@@ -137,15 +137,17 @@ def test_the_last_short_batch_is_used():
 
 def test_temperature_falls_to_its_minimum_and_stays():
     """τ never rises, and never leaves [τ_min, τ], even where τ_min is above τ."""
-    temperatures = [temperature_at(e, 2.0, 0.9, 0.5) for e in range(50)]
+    plan = replace(PLAN, temperature=2.0, temperature_decay=0.9, min_temperature=0.5)
+    temperatures = [plan.temperature_at(epoch) for epoch in range(50)]
     assert temperatures == sorted(temperatures, reverse=True)
     assert temperatures[-1] == 0.5
-    assert temperature_at(3, 0.2, 0.9, 0.5) == 0.2
+    assert replace(plan, temperature=0.2).temperature_at(3) == 0.2
 
 
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 @pytest.mark.parametrize("max_epochs", [1, 2, 100])
 def test_learning_rates_stay_positive_and_below_the_base(schedule, max_epochs):
     """No schedule leaves (0, base]."""
-    rates = [learning_rate_at(e, max_epochs, 0.1, schedule) for e in range(max_epochs)]
+    plan = replace(PLAN, max_epochs=max_epochs, learning_rate=0.1, learning_rate_schedule=schedule)
+    rates = [plan.learning_rate_at(epoch) for epoch in range(max_epochs)]
     assert all(0 < rate <= 0.1 for rate in rates)

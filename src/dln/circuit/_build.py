@@ -63,8 +63,7 @@ class _Builder:
         """Return a node of the circuit, or that of a formula."""
         match rule:
             case bool():
-                message = "a constant is no rule"
-                raise ValueError(message)
+                raise ValueError("a constant is no rule")
             case int():
                 return self._moved(rule)
             case NumberCondition(low=True) | CategoryCondition(other=True):

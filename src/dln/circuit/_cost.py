@@ -6,8 +6,8 @@ numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
 
 from dln.circuit._circuit import Above, Circuit, IsIn
 from dln.circuit._cone import cone
@@ -19,8 +19,7 @@ XOR_GATE: Final = 3
 CATEGORY_BIT: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(NamedTuple):
     """The price of one step of arithmetic, in basic logic operations."""
 
     equality: int
@@ -31,38 +30,8 @@ class Prices:
     logarithm: int
 
 
-def integer_prices(bits: int) -> Prices:
-    """Return the prices for whole numbers of so many bits.
-
-    >>> integer_prices(16).multiplication, integer_prices(16).division
-    (2361, 5491)
-    """
-    equality = 4 * bits - 1
-    comparison = equality + bits * (bits - 1) // 2
-    addition = 9 * bits - 4
-    multiplication = 10 * bits**2 - 13 * bits + 9
-    division = (bits + 1) * (comparison + addition)
-    return Prices(equality, comparison, addition, multiplication, division, bits**2 * (addition + multiplication))
-
-
-def float_prices(exponent: int, mantissa: int) -> Prices:
-    """Return the prices for floating-point numbers of one sign bit and so many exponent and mantissa bits.
-
-    >>> float_prices(5, 10)
-    Prices(equality=63, comparison=183, addition=124, multiplication=1120, division=2360, logarithm=141980)
-    """
-    whole, e, m = integer_prices(1 + exponent + mantissa), integer_prices(exponent), integer_prices(mantissa + 1)
-    return Prices(
-        equality=whole.equality,
-        comparison=whole.comparison,
-        addition=e.comparison + m.addition,
-        multiplication=3 + e.addition + m.multiplication,
-        division=3 + e.addition + m.division,
-        logarithm=e.multiplication + m.logarithm + m.addition,
-    )
-
-
-FLOAT16: Final = float_prices(5, 10)
+#: The formulas are in the tests: they count the gates of adders, comparators and multipliers.
+FLOAT16: Final = Prices(63, 183, 124, 1120, 2360, 141_980)
 COMPARISON: Final = FLOAT16.comparison
 MULTIPLY_ADD: Final = FLOAT16.multiplication + FLOAT16.addition
 #: A rule is 0 or 1, so its weight can be masked instead of multiplied: 16 ANDs, then an addition.
@@ -115,8 +84,7 @@ class CircuitCost:
 
     def read(self, reading: Reading) -> CircuitCost:
         """Return the same cost under the other reading."""
-        counts = (self.n_thresholds, self.n_category_bits, self.n_missing_tests, self.n_gates, self.n_xor_gates)
-        return CircuitCost(*counts, self.n_rules, self.category_gates, reading)
+        return replace(self, reading=reading)
 
     def __int__(self) -> int:
         return self.total
@@ -124,19 +92,20 @@ class CircuitCost:
     def __str__(self) -> str:
         how = "multiply and add" if self.reading == "multiply" else "select and add"
         n_tests = self.n_category_bits + self.n_missing_tests
-        rows = (
-            ("thresholds", f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)", self.thresholds),
-            ("categories", f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)", self.categories),
-            (
-                "gates",
-                f"{self.n_gates - self.n_xor_gates} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)",
-                self.gates,
-            ),
-            ("rules", f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)", self.rules),
-            ("total", f"logic operations, reading {self.reading!r}", self.total),
+        n_plain = self.n_gates - self.n_xor_gates
+        return aligned(
+            ("thresholds", self.thresholds, f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)"),
+            ("categories", self.categories, f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)"),
+            ("gates", self.gates, f"{n_plain} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)"),
+            ("rules", self.rules, f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)"),
+            ("total", self.total, f"logic operations, reading {self.reading!r}"),
         )
-        widths = [max(len(str(row[i])) for row in rows) for i in range(3)]
-        return "\n".join(f"{a:<{widths[0]}}  {c:>{widths[2]}}  {b}" for a, b, c in rows)
+
+
+def aligned(*rows: tuple[str, int, str]) -> str:
+    """Return lines of a name, a number of operations and a remark."""
+    first, second = (max(len(str(row[i])) for row in rows) for i in range(2))
+    return "\n".join(f"{name:<{first}}  {number:>{second}}  {remark}" for name, number, remark in rows)
 
 
 def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:

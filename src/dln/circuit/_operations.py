@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dln.circuit._circuit import Circuit
-from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, circuit_cost
+from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, aligned, circuit_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,8 @@ class ModelCost:
         return self.total
 
     def __str__(self) -> str:
-        rows = [(part.name, str(part.count * part.price), f"{part.count} × {part.price}") for part in self.parts]
-        rows.append(("total", str(self.total), f"logic operations, {self.model}"))
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        return "\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c}" for a, b, c in rows)
+        rows = [(part.name, part.count * part.price, f"{part.count} × {part.price}") for part in self.parts]
+        return aligned(*rows, ("total", self.total, f"logic operations, {self.model}"))
 
 
 def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | ModelCost:
@@ -116,10 +114,14 @@ def _tree(model: Any) -> Iterable[Part]:
     yield Part("compare", int(model.get_depth()), FLOAT16.comparison)
 
 
+def _sum_of_trees(depths: Iterable[int]) -> Iterable[Part]:
+    depths = list(map(int, depths))
+    yield Part("compare", sum(depths), FLOAT16.comparison)
+    yield Part("add", len(depths), FLOAT16.addition)
+
+
 def _forest(model: Any) -> Iterable[Part]:
-    trees = model.estimators_
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
+    yield from _sum_of_trees(tree.get_depth() for tree in model.estimators_)
     yield Part("divide", 1, FLOAT16.division)
 
 
@@ -128,22 +130,18 @@ def _adaboost(model: Any) -> Iterable[Part]:
     # the T predictions, add up their weights, search for the half.
     trees = model.estimators_
     halvings = math.ceil(math.log2(max(len(trees), 2)))
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
+    yield from _sum_of_trees(tree.get_depth() for tree in trees)
     yield Part("compare (sort)", len(trees) * halvings, FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
     yield Part("compare (median)", halvings, FLOAT16.comparison)
 
 
 def _gradient_boosting(model: Any) -> Iterable[Part]:
-    trees = list(np.ravel(model.estimators_))
-    yield Part("compare", sum(int(tree.get_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
+    return _sum_of_trees(tree.get_depth() for tree in np.ravel(model.estimators_))
 
 
 def _histogram_boosting(model: Any) -> Iterable[Part]:
-    trees = [tree for stage in model._predictors for tree in stage]  # noqa: SLF001 (the trees have no public name)
-    yield Part("compare", sum(int(tree.get_max_depth()) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
+    # The trees have no public name.
+    return _sum_of_trees(tree.get_max_depth() for stage in model._predictors for tree in stage)  # noqa: SLF001
 
 
 def _support_vectors(model: Any) -> Iterable[Part]:
@@ -181,9 +179,7 @@ def _torch(model: Any) -> Iterable[Part]:
 
 def _lightgbm(model: Any) -> Iterable[Part]:
     booster = getattr(model, "booster_", model)
-    trees = [tree["tree_structure"] for tree in booster.dump_model()["tree_info"]]
-    yield Part("compare", sum(_depth(tree) for tree in trees), FLOAT16.comparison)
-    yield Part("add", len(trees), FLOAT16.addition)
+    return _sum_of_trees(_depth(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
 
 
 def _depth(tree: dict[str, Any]) -> int:

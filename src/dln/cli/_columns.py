@@ -1,14 +1,9 @@
-"""The kind of each column of a table to learn from.
-
-Parts of dates are columns named ``sold_at (month)``, so a model's column names are enough to make them again
-(`_model_columns`).
-"""
+"""The kind of each column of a table to learn from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -18,30 +13,24 @@ from dln.cli._messages import UsageError, listed, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
-from dln.data._column_kinds import dates_of
+from dln.data._column_kinds import LARGEST_WHOLE, dates_of, row_numbers
 from dln.data._dates import part_name, varying_parts
-from dln.data._numbers import LARGEST_WHOLE, row_numbers
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
 #: A column is taken for numbers, or dates, with errors in it if at least this share of its values are.
 MEANT: Final = 0.9
-
 #: Text of which more than this share is different names a row and does not describe it.
 DIFFERENT: Final = 0.9
-
 #: In fewer rows than this, values may all be different by chance.
 ROWS_TO_JUDGE: Final = 20
-
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
-
 #: Most text is no date, and trying all formats is slow.
 _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFact:
+class ColumnFact(NamedTuple):
     """The kind of a column, and a detail: the reason why it is left out, or what was found in it."""
 
     name: str
@@ -63,8 +52,7 @@ def judge_column(
     if column.dtype == pl.String:
         typed, order = (values.text(column), None) if as_category else _typed(file, column)
     column, typed = column.filter(used), typed.filter(used)
-    reason = _unusable(typed, order) or (None if as_category or keep else _names_rows(typed))
-    if reason is not None:
+    if (reason := _unusable(typed, order, names_rows=not (as_category or keep))) is not None:
         return ColumnFact(name, "left out", reason), ()
     missing = _missing(column, typed)
     if typed.dtype in (pl.Date, pl.Datetime, pl.Time):
@@ -87,20 +75,22 @@ def _joined(*details: str) -> str:
 
 def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
-    text, known = values.text(column), values.text(column, values.NO_NUMBER)
+    text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
     truth = values.boolean(text)
     if truth.count() == text.count() > 0:
         return truth, None
-    if file.is_text and not values.is_code(text).any():
+    if file.separator is not None and not values.is_code(text).any():
         numbers = values.number(known, decimal_comma=file.decimal_comma)
         if numbers.count() >= MEANT * known.count() > 0:
             wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-            return _checked(file, column, numbers, wrong, "numbers"), None
+            check_rows(file, column, wrong, f"column {name!r} holds numbers")
+            return numbers, None
     if not text.str.contains(_LIKE_A_DATE).any():
         return text, None
     dates = values.date(known)
     if dates.count() >= MEANT * known.count() > 0:
-        return _checked(file, column, dates, known.is_not_null() & dates.is_null(), "dates"), None
+        check_rows(file, column, known.is_not_null() & dates.is_null(), f"column {name!r} holds dates")
+        return dates, None
     by_order = {order: values.date(known, order) for order in values.SLASH_FORMATS}
     complete = [order for order, parsed in by_order.items() if parsed.count() == known.count() > 0]
     if len(complete) == 1:
@@ -108,18 +98,18 @@ def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     return text, UNCLEAR if complete else None
 
 
-def _checked(file: TableFile, column: pl.Series, read: pl.Series, wrong: pl.Series, what: str) -> pl.Series:
-    """Return what was read of a text column, or raise a `UsageError` that names the first wrong row."""
+def check_rows(
+    file: TableFile, column: pl.Series, wrong: pl.Series, must: str, remedy: str = "", first_row: int = 1
+) -> None:
+    """Raise a `UsageError` that names the first wrong row of a column; the remedy is that of an input to learn from."""
     if not wrong.any():
-        return read
+        return
     row = int(wrong.arg_max() or 0)
-    others = f" and {wrong.sum() - 1} more rows do too" if wrong.sum() > 1 else ""
-    given, name = quoted(column[row].strip()), column.name
-    message = (
-        f"column {name!r} of {file.label} holds {what}, but row {row + 1} holds {given}{others}: correct it, or "
-        f"give --missing {given}, --categorical {name!r} or --drop {name!r}"
-    )
-    raise UsageError(message)
+    value = column[row]
+    given = quoted(value.strip()) if isinstance(value, str) else "nothing" if value is None else f"{value:g}"
+    more = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
+    remedy = remedy or f"or give --missing {given}, --categorical {column.name!r} or --drop {column.name!r}"
+    raise UsageError(f"{must}, but row {first_row + row} of {file.label} holds {given}{more}: correct it, {remedy}")
 
 
 def _missing(column: pl.Series, typed: pl.Series) -> str:
@@ -137,26 +127,22 @@ def _missing(column: pl.Series, typed: pl.Series) -> str:
 # --- what can be learned from -----------------------------------------------------------------------------------------
 
 
-def _unusable(column: pl.Series, order: str | None) -> str | None:
-    """Return why nothing can be learned from a column."""
-    dtype = column.dtype
+def _unusable(column: pl.Series, order: str | None, *, names_rows: bool) -> str | None:
+    """Return why nothing can be learned from a column; with `names_rows`, also where it names the rows."""
+    dtype, n = column.dtype, (column.fill_nan(None) if column.dtype.is_float() else column).count()
     if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
         return f"it holds {dtype_words(dtype)}"
-    if not (column.fill_nan(None) if dtype.is_float() else column).count():
+    if not n:
         return "it is empty"
     if column.n_unique() == 1:
         return "it is the same in every row"
-    return "its dates may be day/month or month/day: write them like 2024-12-31" if order == UNCLEAR else None
-
-
-def _names_rows(column: pl.Series) -> str | None:
-    """Return why a column names the rows and does not describe them."""
-    n = column.count()
-    if n < ROWS_TO_JUDGE:
+    if order == UNCLEAR:
+        return "its dates may be day/month or month/day: write them like 2024-12-31"
+    if n < ROWS_TO_JUDGE or not names_rows:
         return None
-    if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
         return "nearly every row has a text of its own" if column.drop_nulls().n_unique() > DIFFERENT * n else None
-    return row_numbers(column.name, column.cast(pl.Float64).to_numpy()) if column.dtype.is_numeric() else None
+    return row_numbers(column.name, column.cast(pl.Float64).to_numpy()) if dtype.is_numeric() else None
 
 
 def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[ColumnFact, Sequence[pl.Series]]:

@@ -54,13 +54,9 @@ def edit(
     check_model_output(output, force=force)
     fitted = open_model(model)
     if data is None and target is not None:
-        message = "--target needs a table: give it with --data"
-        raise UsageError(message)
+        raise UsageError("--target needs a table: give it with --data")
     if not (drop or add or change or freeze or data):
-        message = (
-            "there is nothing to edit: give --drop, --add, --change or --freeze, or rows for the weights by --data"
-        )
-        raise UsageError(message)
+        raise UsageError("there is nothing to edit: give --drop, --add, --change or --freeze, or new rows by --data")
     edits: dict[str, Any] = {"drop": drop or (), "add": add or (), "change": _changes(change or ()), "freeze": freeze}
     with warnings_as_sentences():
         new = fitted.edit(**edits) if data is None else _refitted(fitted, Path(model).name, edits, data, target)
@@ -76,10 +72,7 @@ def _changes(texts: Sequence[str]) -> dict[int, str]:
     for text in texts:
         number, colon, rule = text.partition(":")
         if not colon or not number.strip().isdecimal() or int(number) in changes:
-            message = (
-                f"--change must be the number of a rule, each once, and its new text, as in '5: bmi > 30', got {text!r}"
-            )
-            raise UsageError(message)
+            raise UsageError(f"--change must be a rule's number, each once, and its text: '5: bmi > 30', got {text!r}")
         changes[int(number)] = rule
     return changes
 

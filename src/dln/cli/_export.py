@@ -63,8 +63,7 @@ def export(
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value not in (None, False)}
     if output == STANDARD and form is None:
-        message = "standard output has no ending that names a format: give --format"
-        raise UsageError(message)
+        raise UsageError("standard output has no ending that names a format: give --format")
     with tempfile.TemporaryDirectory(prefix="dln-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the sentence below has what they say
         path = Path(folder) / "model" if output == STANDARD else Path(output)

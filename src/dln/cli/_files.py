@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dln._atomic import take_name
 from dln.cli._messages import UsageError
@@ -41,10 +40,9 @@ def open_saved(name: str) -> SavedModel:
 def _model_path(name: str) -> Path:
     path = existing_file(name, what="a model file, written by dln fit,")
     if name.lower().endswith(TABLE_SUFFIXES):
-        message = (
+        raise UsageError(
             f"{name!r} is named like a table, but the model file comes first, as in: dln predict house.dln new.csv"
         )
-        raise UsageError(message)
     return path
 
 
@@ -70,8 +68,7 @@ def check_output(name: str, *, force: bool, endings: tuple[str, ...] = (), what:
 def check_model_output(name: str, *, force: bool) -> None:
     """Raise a `UsageError` unless a model can be written there, as `check_output` does: that takes a file."""
     if name == STANDARD:
-        message = "a model cannot be written to standard output: give -o the name of a file, like house.dln"
-        raise UsageError(message)
+        raise UsageError("a model cannot be written to standard output: give -o the name of a file, like house.dln")
     check_output(name, force=force)
 
 
@@ -84,8 +81,9 @@ def output_kind(name: str) -> str:
         return "tsv"
     if suffixes[-1:] in ([".parquet"], [".pq"]) and not name.lower().endswith(".gz"):
         return "parquet"
-    message = f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
-    raise UsageError(message)
+    raise UsageError(
+        f"the output {name!r} must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for standard output"
+    )
 
 
 @contextmanager
@@ -98,44 +96,5 @@ def whole_or_nothing(name: str) -> Iterator[Any]:
     path = Path(os.path.realpath(name))  # a symbolic link stays one
     with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
         part = Path(folder) / path.name
-        if name.lower().endswith(".gz"):
-            with gzip.open(part, "wb", compresslevel=6) as zipped:
-                yield zipped
-        else:
-            yield part
+        yield part
         take_name(part, path)
-
-
-@contextmanager
-def written_to(output: Any) -> Iterator[Any]:
-    """Yield an output as polars can write to it; a failure raises its cause instead of polars' own error."""
-    with output.open("wb") if isinstance(output, Path) else nullcontext(output) as file:
-        sink = _Sink(file)
-        try:
-            yield sink
-            sink.flush()
-        except Exception:
-            if sink.error is not None:
-                raise sink.error from None
-            raise
-
-
-class _Sink:
-    """A file with no other methods than a writer needs, so that none looks for its descriptor; it keeps its error."""
-
-    def __init__(self, file: IO[bytes] | gzip.GzipFile) -> None:
-        self._file = file
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        return int(self._kept(self._file.write, data))
-
-    def flush(self) -> None:
-        self._kept(self._file.flush)
-
-    def _kept(self, call: Any, *arguments: bytes) -> Any:
-        try:
-            return call(*arguments)
-        except OSError as error:
-            self.error = error
-            raise

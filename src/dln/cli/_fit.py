@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from dln._regressor import CircuitRegressor
     from dln.cli._peers import Sample, Score
-    from dln.cli._training_table import Learnable
 
 
 def fit(
@@ -58,39 +56,51 @@ def fit(
     """
     from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
-    from dln.cli._training_table import ColumnOptions, check_test_size, read_training_table, show_columns, table_digest
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, table_digest
 
     check_model_output(output, force=force)
     if not 0 <= test_size < 1:
-        message = f"--test-size must be at least 0 and below 1, got {test_size:g}"
-        raise UsageError(message)
+        raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     if fixed_rule:
         if learner == "network":
-            message = "--fixed-rule does not go with the network, whose rules are its neurons: use --learner rules"
-            raise UsageError(message)
+            raise UsageError(
+                "--fixed-rule does not go with the network, whose rules are its neurons: use --learner rules"
+            )
         parameters["fixed_rules"] = fixed_rule
     file, data = read_training_table(table, chosen)
-    check_test_size(data, test_size)
+    n_test = round(test_size * len(data.y))
+    if test_size and not 1 < n_test < len(data.y) - 1:
+        raise UsageError(
+            f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
+        )
     is_quiet = quiet or as_json
     if not is_quiet:
         show_columns(file, data, chosen)
-    train, test = (_taken(data, rows) for rows in split_rows(len(data.y), round(test_size * len(data.y)), seed))
+    from dln.circuit._words import counted
+    from dln.cli._peers import Sample, peers, score
+
+    train, test = (
+        Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
+        for rows in split_rows(len(data.y), n_test, seed)
+    )
     model, took, interrupted = _train(
         train, learner, {**parameters, "random_state": seed, "verbose": int(not is_quiet)}
     )
-    scores = _scores(model, train, test, took)
-    if scores:  # errors on rows that the model has not seen
-        model.calibrate(test.X, test.y, test.weight)
+    scores: list[Score] = []
+    if n_test:
+        name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
+        scores = [score(name, model.predict(test.X), test, took), *peers(train, test)]
+        model.calibrate(test.X, test.y, test.weight)  # by errors on rows that the model has not seen
     model.training_facts_ = {**model.training_facts_, "table": table_digest(data.y)}
     model.save(output)
     if as_json:
         document = {
             "table": file.label,
             "weight": chosen.weight,
-            "columns": [asdict(entry) for entry in data.facts],
+            "columns": [entry._asdict() for entry in data.facts],
             "rows": {"train": len(train.y), "test": len(test.y), "without_target": data.n_without_target},
             "seconds": took,
             "test": [score._asdict() for score in scores],
@@ -109,12 +119,6 @@ def split_rows(n_rows: int, n_test: int, seed: int) -> tuple[npt.NDArray[np.intp
 
     order = np.random.default_rng(seed).permutation(n_rows)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
-
-
-def _taken(data: Learnable, rows: npt.NDArray[np.intp]) -> Sample:
-    from dln.cli._peers import Sample
-
-    return Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
 
 
 def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[CircuitRegressor, float, bool]:
@@ -138,16 +142,6 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     model.set_params(verbose=0)  # of this run, not of the model
     model.target_name_ = train.y.name
     return model, time.perf_counter() - start, interrupted
-
-
-def _scores(model: CircuitRegressor, train: Sample, test: Sample, took: float) -> list[Score]:
-    if not len(test.y):
-        return []
-    from dln.circuit._words import counted
-    from dln.cli._peers import peers, score
-
-    name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
-    return [score(name, model.predict(test.X), test, took), *peers(train, test)]
 
 
 def _show_result(

@@ -13,7 +13,6 @@ from dln._closest import closest
 
 #: Names listed in a message before it ends with "…".
 LISTED: Final = 8
-
 #: Characters of a value that a message shows.
 MAX_VALUE: Final = 32
 
@@ -46,11 +45,7 @@ def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[Non
 
 
 def quoted(value: object) -> str:
-    """Return a value of a table in quotes, cut after a few characters.
-
-    >>> quoted("big"), quoted("9" * 400)
-    ("'big'", "'99999999999999999999999999999999…'")
-    """
+    """Return a value of a table in quotes, cut after a few characters."""
     text = str(value)
     return repr(text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}…")
 
@@ -70,11 +65,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first few names, quoted.
-
-    >>> listed(["a", "b"])
-    "'a', 'b'"
-    """
+    """Return the first few names, quoted."""
     names = list(names)
     more = [f"… ({len(names)} in all)"] if len(names) > LISTED else []
     return ", ".join([*(quoted(name) for name in names[:LISTED]), *more])

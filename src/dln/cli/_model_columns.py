@@ -6,8 +6,8 @@ import narwhals as nw
 import polars as pl
 
 from dln.circuit._circuit import Category, Circuit, Column
-from dln.cli._columns import dtype_words
-from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._columns import check_rows, dtype_words
+from dln.cli._messages import UsageError, nearest
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import codes_of
@@ -24,8 +24,9 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
     for j in sorted({literal.column for literal in circuit.literals}):
         name = _origin(circuit.columns[j], file.names)
         if name not in file.names:
-            message = f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
-            raise UsageError(message)
+            raise UsageError(
+                f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
+            )
         needed[name] = None
     return list(needed) or [file.names[0]]
 
@@ -59,7 +60,7 @@ def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_
 
 def _dates(file: TableFile, column: pl.Series, order: str | None, first_row: int) -> Dates:
     if column.dtype == pl.String:
-        column = _checked(file, column, values.date(column, order), "dates", first_row)
+        column = _read(file, column, values.date(column, order), "dates", first_row)
     elif column.dtype not in (pl.Date, pl.Datetime, pl.Time):
         raise _wrong_type(file, column, "dates")
     return dates_of(nw.from_native(column, series_only=True), column.name)
@@ -69,63 +70,40 @@ def _converted(
     file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
 ) -> pl.Series:
     """Return a column of numbers or categories as the model reads it."""
+    given = column
     if column.dtype == pl.String:
-        return _read_text(file, column, categories, first_row)
-    what = "numbers" if categories is None else "categories"
-    fits = column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)
-    if not (fits or (categories is not None and column.dtype in (pl.Categorical, pl.Enum))):
-        raise _wrong_type(file, column, what)
+        if categories is not None and (not categories or any(isinstance(one, str) for one in categories)):
+            return values.text(column)
+        if categories is not None and all(isinstance(one, bool) for one in categories):
+            return _read(file, column, values.boolean(column), "true or false", first_row)
+        column = _read(file, column, values.number(column, decimal_comma=file.decimal_comma), "numbers", first_row)
+    elif not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)) and not (
+        categories is not None and column.dtype in (pl.Categorical, pl.Enum)
+    ):
+        raise _wrong_type(file, column, "numbers" if categories is None else "categories")
     if column.dtype.is_float():
-        _check_finite(file, column, first_row)
-        if categories is not None:
-            try:
-                codes_of(nw.from_native(column, series_only=True), column.name, categories)
-            except ValueError as error:  # floats that may be rounded
-                raise UsageError(str(error)) from error
+        must, infinite = f"column {column.name!r} must hold finite numbers or nothing", column.is_infinite()
+        check_rows(file, column, infinite.fill_null(value=False), must, "or leave it empty", first_row)
+    if categories is None:
+        return column
+    if given.dtype == pl.String:
+        whole = given.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
+        return whole if whole.null_count() == column.null_count() else column
+    if column.dtype.is_float():
+        try:
+            codes_of(nw.from_native(column, series_only=True), column.name, categories)
+        except ValueError as error:  # floats that may be rounded
+            raise UsageError(str(error)) from error
     return column
 
 
-def _read_text(
-    file: TableFile, column: pl.Series, categories: tuple[Category, ...] | None, first_row: int
-) -> pl.Series:
-    if categories is not None:
-        if not categories or any(isinstance(category, str) for category in categories):
-            return values.text(column)
-        if all(isinstance(category, bool) for category in categories):
-            return _checked(file, column, values.boolean(column), "true or false", first_row)
-    numbers = values.number(column, decimal_comma=file.decimal_comma)
-    numbers = _checked(file, column, numbers, "numbers", first_row)
-    _check_finite(file, numbers, first_row)
-    if categories is None:
-        return numbers
-    whole = column.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
-    return whole if whole.null_count() == numbers.null_count() else numbers
-
-
-def _checked(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_row: int) -> pl.Series:
+def _read(file: TableFile, column: pl.Series, read: pl.Series, what: str, first_row: int) -> pl.Series:
     """Return what was read of a text column, or name the first row that could not be read."""
-    if read.null_count() == column.null_count():
-        return read
-    wrong = values.text(column, values.NO_NUMBER).is_not_null() & read.is_null()
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        message = (
-            f"column {column.name!r} must hold {what}, as it did when the model was fitted, but row {first_row + row} "
-            f"of {file.label} holds {quoted(column[row])}: correct it, or leave it empty"
-        )
-        raise UsageError(message)
+    if read.null_count() > column.null_count():
+        wrong = values.text(column, values.NO_NUMBER).is_not_null() & read.is_null()
+        must = f"column {column.name!r} must hold {what}, as it did when the model was fitted"
+        check_rows(file, column, wrong, must, "or leave it empty", first_row)
     return read
-
-
-def _check_finite(file: TableFile, numbers: pl.Series, first_row: int) -> None:
-    infinite = numbers.is_infinite()
-    if infinite.any():
-        message = (
-            f"column {numbers.name!r} must hold finite numbers or nothing, but row "
-            f"{first_row + int(infinite.arg_max() or 0)} of {file.label} holds infinity: leave it empty, or replace it "
-            "by a large number"
-        )
-        raise UsageError(message)
 
 
 def _wrong_type(file: TableFile, column: pl.Series, what: str) -> UsageError:

@@ -28,10 +28,7 @@ Missing = Annotated[
 MaxConditions = Annotated[
     str | None,
     typer.Option(
-        "--max-conditions",
-        metavar="N",
-        help="Conditions of the model, at most, or none: no limit.",
-        show_default="100",
+        "--max-conditions", metavar="N", help="Conditions of the model, at most, or none: no limit.", show_default="100"
     ),
 ]
 MaxRuleLength = Annotated[
@@ -64,25 +61,22 @@ def limits(
     >>> limits("rules", "none", None, 20)
     {'max_conditions': None, 'max_rules': 20}
     """
-    given: dict[str, Any] = {} if max_conditions is None else {"max_conditions": _conditions(max_conditions)}
-    of_rules = {"max_rule_length": max_rule_length, "max_rules": max_rules}
-    for name, value in of_rules.items():
-        if value is not None and learner == "network":
-            message = (
+    given: dict[str, Any] = {}
+    if max_conditions is not None:
+        wanted = max_conditions.strip().lower()
+        if wanted != "none" and (not wanted.isdecimal() or int(wanted) == 0):
+            raise UsageError(f"--max-conditions must be a whole number above 0, or none, got {max_conditions!r}")
+        given["max_conditions"] = None if wanted == "none" else int(wanted)
+    for name, value in (("max_rule_length", max_rule_length), ("max_rules", max_rules)):
+        if value is None:
+            continue
+        if learner == "network":
+            raise UsageError(
                 f"--{name.replace('_', '-')} does not go with the network, whose rules are its neurons: "
                 "limit it by --max-conditions, or use --learner rules"
             )
-            raise UsageError(message)
-    return given | {name: value for name, value in of_rules.items() if value is not None}
-
-
-def _conditions(text: str) -> int | None:
-    if text.strip().lower() == "none":
-        return None
-    if not text.strip().isdecimal() or int(text) == 0:
-        message = f"--max-conditions must be a whole number above 0, or none, got {text!r}"
-        raise UsageError(message)
-    return int(text)
+        given[name] = value
+    return given
 
 
 def seconds(text: str | None) -> float | None:
@@ -95,6 +89,5 @@ def seconds(text: str | None) -> float | None:
         return None
     match = _LENGTH.fullmatch(text.strip().lower())
     if match is None or float(match[1]) == 0:
-        message = f"--time-limit must be a length of time above zero like 90s, 10m or 1h, got {text!r}"
-        raise UsageError(message)
+        raise UsageError(f"--time-limit must be a length of time above zero like 90s, 10m or 1h, got {text!r}")
     return float(match[1]) * _UNITS[match[2]]

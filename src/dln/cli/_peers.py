@@ -54,11 +54,10 @@ def peers(train: Sample, test: Sample) -> list[Score]:
         start = time.perf_counter()
         if train.weight is not None:
             options["sample_weight"] = train.weight.to_numpy()
+        of_fit = {f"{model.steps[-1][0]}__{key}": value for key, value in options.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other libraries
-            model.fit(
-                X, train.y.to_numpy(), **{f"{model.steps[-1][0]}__{key}": value for key, value in options.items()}
-            )
+            model.fit(X, train.y.to_numpy(), **of_fit)
             predictions = model.predict(X_test)
         scores.append(score(name, predictions, test, time.perf_counter() - start))
     return scores

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -26,11 +31,11 @@ UPPER: Final = "upper"
 
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
-
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
 
 _ROW: Final = "\0row"  # no column of a file is named like this
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
 
 def predict(
@@ -44,8 +49,7 @@ def predict(
     ] = "-",
     *,
     interval: Annotated[
-        float | None,
-        typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten."),
+        float | None, typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten.")
     ] = None,
     with_input: Annotated[bool, typer.Option("--with-input", help="Write the table's own columns too.")] = False,
     force: _options.Force = False,
@@ -61,18 +65,19 @@ def predict(
     kind = output_kind(output)
     check_output(output, force=force)
     if as_json and output == STANDARD:
-        message = "--json prints a summary where the predictions would go: give -o a file for the predictions"
-        raise UsageError(message)
+        raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
     half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        run = _Run(Predictor(fitted), file, needed, half_width, with_input=with_input)
-        if with_input and (taken := next((name for name in run.results if name in file.names), None)):
-            message = f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input"
-            raise UsageError(message)
-        n_rows = run.write(output, kind, show=not (quiet or as_json))
+        results = [PREDICTION] if half_width is None else [PREDICTION, LOWER, UPPER]
+        if with_input and (taken := next((name for name in results if name in file.names), None)):
+            raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
+        is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
+        with _progress() if is_shown else nullcontext(lambda _: None) as advance:
+            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance)
+            n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if as_json:
         from dln.cli._printing import print_json
@@ -84,96 +89,85 @@ def predict(
 
 def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
     """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
-    known = model.intervals
-    if known is None:
-        message = (
+    if model.intervals is None:
+        raise UsageError(
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
-        raise UsageError(message)
     try:
-        return known.half_width(coverage)
+        return model.intervals.half_width(coverage)
     except ValueError as error:
-        message = f"--interval: {error}"
-        raise UsageError(message) from error
+        raise UsageError(f"--interval: {error}") from error
 
 
-class _Run:
-    """One pass over a table, and its progress."""
+def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
+    """Write the predictions of all rows and return their number."""
+    import polars as pl
 
-    def __init__(
-        self, predictor: Predictor, file: TableFile, needed: list[str], half_width: float | None, *, with_input: bool
-    ) -> None:
-        self.predictor, self.file, self.half_width, self.with_input = predictor, file, half_width, with_input
-        self.taken = list(file.names) if with_input else needed
-        self.results = (PREDICTION,) if half_width is None else (PREDICTION, LOWER, UPPER)
-        self.n_rows = 0
-        self.advance: Any = lambda _rows: None
+    from dln.cli._files import whole_or_nothing
 
-    def write(self, output: str, kind: str, *, show: bool) -> int:
-        """Write all predictions and return how many there are."""
-        import polars as pl
+    # Row numbers, so that a message can name the file's own row.
+    rows = file.scan().select(taken).with_row_index(_ROW)
+    first = predicted(rows.limit(0).collect())
+    n_rows = 0
 
-        from dln.cli._files import whole_or_nothing, written_to
+    def counted(frame: pl.DataFrame) -> pl.DataFrame:
+        nonlocal n_rows
+        n_rows += frame.height
+        return predicted(frame)
 
-        scan = self.file.scan()
-        rows = scan.select(self.taken).with_row_index(_ROW)  # so that a message can name the file's own row
-        schema = {name: dtype for name, dtype in scan.collect_schema().items() if self.with_input}
-        query = rows.map_batches(
-            self._batch,
-            schema={**schema, **dict.fromkeys(self.results, pl.Float64)},
-            streamable=True,
-            predicate_pushdown=False,
-            projection_pushdown=False,
-            slice_pushdown=False,
-        )
-        try:
-            with whole_or_nothing(output) as output_file, _progress(self, show=show and output != "-"):
-                with written_to(output_file) as sink:
-                    if kind == "parquet":
-                        query.sink_parquet(sink, row_group_size=ROW_GROUP, engine="streaming")
-                    else:
-                        query.sink_csv(sink, separator="\t" if kind == "tsv" else ",", engine="streaming")
-                if not self.n_rows:
-                    message = f"{self.file.label} has a header but no rows: there is nothing to predict"
-                    raise UsageError(message)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            with self.file.reading():  # batches run side by side: in order, the first wrong value is found
-                for frame in rows.collect_batches(chunk_size=BATCH):
-                    self._predictions(frame)
-            raise self.file.unreadable() from None
-        return self.n_rows
+    query = rows.map_batches(counted, schema=first.schema, streamable=True, projection_pushdown=False)
+    try:
+        with whole_or_nothing(output) as place:
+            if kind == "parquet":
+                query.sink_parquet(place, row_group_size=ROW_GROUP, engine="streaming")
+            else:
+                zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
+                separator = "\t" if kind == "tsv" else ","
+                query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
+            if not n_rows:
+                raise UsageError(f"{file.label} has a header but no rows: there is nothing to predict")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
+            raise OSError(number := int(code[1] or code[2]), os.strerror(number)) from None
+        with file.reading():  # batches run side by side: in order, the first wrong value is found
+            for frame in rows.collect_batches(chunk_size=BATCH):
+                predicted(frame)
+        raise file.unreadable() from None
+    return n_rows
 
-    def _batch(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the predictions of some rows, beside their own columns if these are wanted."""
-        import polars as pl
 
-        predicted = pl.Series(PREDICTION, self._predictions(frame) if frame.height else [], dtype=pl.Float64)
-        self.n_rows += frame.height
-        self.advance(frame.height)
-        columns = frame.drop(_ROW).get_columns() if self.with_input else []
-        columns.append(predicted)
-        if self.half_width is not None:
-            columns += [(predicted - self.half_width).alias(LOWER), (predicted + self.half_width).alias(UPPER)]
-        return pl.DataFrame(columns)
+def _predicted(
+    predictor: Predictor,
+    file: TableFile,
+    half_width: float | None,
+    with_input: bool,  # noqa: FBT001 (bound by `partial`)
+    advance: Callable[[int], None],
+    frame: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the predictions of some rows, beside their own columns if these are wanted."""
+    import polars as pl
 
-    def _predictions(self, frame: pl.DataFrame) -> Any:
-        from dln.cli._model_columns import model_columns
+    from dln.cli._model_columns import model_columns
 
+    numbers: Any = []
+    if frame.height:
         first_row = int(frame[_ROW][0]) + 1
-        return self.predictor.predict(model_columns(self.file, frame, self.predictor.circuit_, first_row))
+        numbers = predictor.predict(model_columns(file, frame, predictor.circuit_, first_row))
+    advance(frame.height)
+    predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
+    columns = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
+    if half_width is not None:
+        columns += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
+    return pl.DataFrame(columns)
 
 
-def _progress(run: _Run, *, show: bool) -> Any:
-    """Count rows on standard error, if that is a terminal."""
-    from contextlib import nullcontext
-
-    if not show or not sys.stderr.isatty():
-        return nullcontext()
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """Yield what counts rows on standard error."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
-    counter = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = counter.add_task("", total=None)
-    run.advance = lambda rows: counter.update(task, advance=rows)
-    return counter
+    with Progress(*columns, console=Console(stderr=True), transient=True) as counter:
+        task = counter.add_task("", total=None)
+        yield lambda rows: counter.update(task, advance=rows)

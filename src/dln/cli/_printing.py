@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 #: Columns of output that does not go to a terminal: no line is broken.
 UNBROKEN: Final = 100_000
-
 #: All rules of a model are printed up to so many; of more, the first few.
 ONE_PAGE: Final = 40
 FIRST_FEW: Final = 25
@@ -67,15 +66,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str =
 
 def print_json(value: Any) -> None:
     """Print one JSON document; NaN and infinity, which JSON lacks, are null."""
-    sys.stdout.write(clean(json.dumps(_plain(value), ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    sys.stdout.write(clean(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -116,9 +108,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
 
 def page_of_rules(model: CircuitRegressor, name: str, *, numbered: bool = False) -> Group:
     """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
-    if len(model.rules_) <= ONE_PAGE:
-        return rules_table(model, None, numbered=numbered)
-    return rules_table(model, FIRST_FEW, f": dln show {name} has them all", numbered=numbered)
+    few = None if len(model.rules_) <= ONE_PAGE else FIRST_FEW
+    return rules_table(model, few, f": dln show {name} has them all", numbered=numbered)
 
 
 def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "", *, numbered: bool = False) -> Group:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
     from dln._regressor import CircuitRegressor
     from dln.cli._table_file import TableFile
-
-
-class _Rows(NamedTuple):
-    """Rows for the page, and their name."""
-
-    X: pl.DataFrame
-    y: pl.Series
-    numbers: npt.NDArray[np.intp]
-    """Their positions in the file, counted from 1."""
-    label: str
 
 
 def report(
@@ -61,24 +51,19 @@ def report(
     fitted = open_model(model)
     if data is None and (target is not None or include_rows):
         option = "--target" if target is not None else "--include-rows"
-        message = f"{option} needs a table: give it with --data"
-        raise UsageError(message)
-    rows = None if data is None else _rows(fitted, Path(model).name, data, target)
-    options: dict[str, Any] = {"title": title, "model_file": clean(Path(model).name)}
-    if rows is not None:
-        options |= {"X": rows.X, "y": rows.y, "source": rows.label, "include_rows": include_rows}
-        options["row_numbers"] = rows.numbers
+        raise UsageError(f"{option} needs a table: give it with --data")
+    rows = {} if data is None else {**_rows(fitted, Path(model).name, data, target), "include_rows": include_rows}
 
     from dln.circuit._words import counted
     from dln.report import write_report
 
-    path = write_report(fitted, output, **options)
+    path = write_report(fitted, output, title=title, model_file=clean(Path(model).name), **rows)
     if not quiet:
-        measured = "" if rows is None else f", measured on {counted(len(rows.y), 'row')} of {rows.label}"
+        measured = f", measured on {counted(len(rows['y']), 'row')} of {rows['source']}" if rows else ""
         print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
-def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> _Rows:
+def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> dict[str, Any]:
     """Return the rows of a table whose target is known; of the table that dln fit read, only its test rows."""
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
@@ -93,22 +78,20 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
         X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
     if (tested := _tested(model, y)) is not None:
-        return _Rows(X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on")
-    return _Rows(X, y, numbers, label)
+        X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
+    return {"X": X, "y": y, "row_numbers": numbers, "source": label}
 
 
 def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
     """Return the target's column in a file: the one named, or the model's."""
     name = target or getattr(model, "target_name_", None)
     if name is None:
-        message = f"{model_name} does not hold the name of its target: give its column with --target"
-        raise UsageError(message)
+        raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
     if name not in file.names:
-        message = (
-            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column with "
-            f"--target, or leave out --data; {nearest(name, file.names)}"
+        raise UsageError(
+            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
+            f"with --target, or leave out --data; {nearest(name, file.names)}"
         )
-        raise UsageError(message)
     return name
 
 

@@ -132,6 +132,5 @@ def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.D
             frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
             if not frame.height:
                 n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-                message = f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}"
-                raise UsageError(message)
+                raise UsageError(f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
         return model_columns(file, frame, model.circuit_, row)

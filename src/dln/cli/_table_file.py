@@ -1,7 +1,6 @@
 """Tables in files: CSV, TSV and Parquet, plain or gzipped, or from standard input; opened lazily.
 
-The format is found in the first bytes, and the name decides only where they do not. Text columns come as text: their
-kinds are found in `_columns`, where the message can name the row that is wrong.
+The format is found in the first bytes, and the name decides only where they do not. Text columns come as text.
 """
 
 from __future__ import annotations
@@ -31,10 +30,8 @@ SEPARATORS: Final = (",", ";", "\t", "|")
 
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
-
 #: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
 CHECKED_BYTES: Final = 1 << 26
-
 #: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
 
@@ -53,15 +50,10 @@ class TableFile:
     """A plain file: the user's own, or a temporary copy of what was zipped or came through a pipe."""
     names: tuple[str, ...]
     separator: str | None
-    """None for Parquet."""
+    """None for Parquet; in the others, all columns come as text."""
     decimal_comma: bool = False
     blank_lines: int = 0
     """Before the header."""
-
-    @property
-    def is_text(self) -> bool:
-        """Return whether all columns come as text."""
-        return self.separator is not None
 
     def scan(self) -> pl.LazyFrame:
         """Return the table, not yet read."""
@@ -85,8 +77,9 @@ class TableFile:
         with self.reading():
             frame = self.scan().collect(engine="streaming")
         if not frame.height:
-            message = f"{self.label} has a header but no rows: give a table with at least one row below the header"
-            raise UsageError(message)
+            raise UsageError(
+                f"{self.label} has a header but no rows: give a table with at least one row below the header"
+            )
         return frame
 
     @contextmanager
@@ -101,7 +94,7 @@ class TableFile:
 
     def unreadable(self) -> UsageError:
         """Return what is wrong with a file that polars could not read."""
-        if not self.is_text:
+        if self.separator is None:
             return _damaged_parquet(self.label)
         if (position := _not_utf8(self.path)) is not None:
             line, byte = position
@@ -132,14 +125,12 @@ class TableFile:
                     next(rows, None)
                 for number, row in enumerate(rows, start=1):
                     if row and len(row) != len(self.names):
-                        message = (
+                        raise UsageError(
                             f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
                             f"names {len(self.names)} columns: correct that line"
                         )
-                        raise UsageError(message)
             except csv.Error as error:
-                message = f"{self.label} could not be read as text: {error}"
-                raise UsageError(message) from None
+                raise UsageError(f"{self.label} could not be read as text: {error}") from None
 
 
 @contextmanager
@@ -160,8 +151,7 @@ def existing_file(name: str, *, what: str) -> Path:
     path = Path(name)
     try:
         if path.is_dir():
-            message = f"{name!r} is a folder: give {what} in it"
-            raise UsageError(message)
+            raise UsageError(f"{name!r} is a folder: give {what} in it")
         with path.open("rb"):
             return path
     except FileNotFoundError:
@@ -169,11 +159,9 @@ def existing_file(name: str, *, what: str) -> Path:
         others = [other.name for other in folder.iterdir() if other.is_file()]
         meant = closest(path.name, others, SIMILAR)
         hint = ": check its name and folder" if meant is None else f"; did you mean {str(path.with_name(meant))!r}?"
-        message = f"there is no file {name!r}{hint}"
-        raise UsageError(message) from None
+        raise UsageError(f"there is no file {name!r}{hint}") from None
     except (OSError, ValueError) as error:
-        message = f"{name!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
-        raise UsageError(message) from None
+        raise UsageError(f"{name!r} cannot be opened: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
@@ -181,8 +169,7 @@ def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
     if name == STANDARD:
         label, path = "standard input", folder / "stdin"
         if sys.stdin.isatty():
-            message = "a table was expected on standard input: pipe one in, or give a file's name instead of -"
-            raise UsageError(message)
+            raise UsageError("a table was expected on standard input: pipe one in, or give a file's name instead of -")
         with path.open("wb") as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
     else:
@@ -195,8 +182,7 @@ def _plain_file(name: str, folder: Path) -> tuple[str, Path]:
             with gzip.open(path) as zipped, plain.open("wb") as copy:
                 shutil.copyfileobj(zipped, copy, 1 << 20)
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            message = f"{label} is a damaged gzip file, perhaps cut short: fetch or zip it again"
-            raise UsageError(message) from None
+            raise UsageError(f"{label} is a damaged gzip file, perhaps cut short: fetch or zip it again") from None
         path = plain
     return label, path
 
@@ -216,16 +202,12 @@ def _damaged_parquet(label: str) -> UsageError:
 
 
 def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
-    if not start.strip():
-        message = f"{label} is empty: give a table with a header and at least one row"
-        raise UsageError(message)
     _refuse_other_formats(label, name, start)
     if b"\r" in start and b"\n" not in start and len(start.splitlines()) > 1:
-        message = (
+        raise UsageError(
             f"{label} ends its lines with carriage returns alone: save it with line feeds, for example with "
             "tr '\\r' '\\n'"
         )
-        raise UsageError(message)
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
     separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
@@ -244,10 +226,8 @@ def _header(label: str, text: str, separator: str) -> tuple[int, list[str]]:
                 _check_header(label, cells)
                 return blank_lines, cells
     except csv.Error as error:
-        message = f"the first line of {label} could not be read as the names of columns: {error}"
-        raise UsageError(message) from None
-    message = f"{label} is empty: give a table with a header and at least one row"
-    raise UsageError(message)
+        raise UsageError(f"the first line of {label} could not be read as the names of columns: {error}") from None
+    raise UsageError(f"{label} is empty: give a table with a header and at least one row")
 
 
 def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
@@ -276,14 +256,16 @@ def _separator(text: str) -> str:
 
 def _check_header(label: str, cells: list[str]) -> None:
     if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
-        message = f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
-        raise UsageError(message)
+        raise UsageError(
+            f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
+        )
     first: dict[str, int] = {}
     for number, cell in enumerate(cells, start=1):
         if cell in first:
             what = f"the name {cell!r}" if cell else "no name"
-            message = f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
-            raise UsageError(message)
+            raise UsageError(
+                f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
+            )
         first[cell] = number
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import ColumnFact, dtype_words, judge_column
-from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column
+from dln.cli._messages import UsageError, nearest
 from dln.cli._printing import facts, show
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
@@ -48,11 +48,11 @@ def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, L
         data = learnable(file, file.read(), chosen)
     n_rows, y = len(data.y), data.y
     if n_rows < FEWEST_ROWS:
-        message = f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
-        raise UsageError(message)
+        raise UsageError(
+            f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+        )
     if y.n_unique() == 1:
-        message = f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn"
-        raise UsageError(message)
+        raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
     return file, data
 
 
@@ -85,92 +85,58 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
     if len(file.names) == 1:
-        message = (
+        raise UsageError(
             f"{file.label} has only one column, {file.names[0]!r}: a table needs the target and at least one more "
             "(separated by commas, semicolons, tabs or |)"
         )
-        raise UsageError(message)
-    once: dict[str, Iterable[str]] = {"--target": [chosen.target], "--weight": filter(None, [chosen.weight])}
+    given = {"--target": [chosen.target], "--weight": [chosen.weight] if chosen.weight else []}
+    given |= {"--drop": [*chosen.drop], "--categorical": [*chosen.categorical], "--keep": [*chosen.keep]}
     used: dict[str, str] = {}
-    for option, names in (once | {"--drop": chosen.drop, "--categorical": chosen.categorical}).items():
-        for name in names:
-            _check_name(file, option, name)
-            if used.setdefault(name, option) != option:
-                message = f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
-                raise UsageError(message)
-    for name in chosen.keep:
-        _check_name(file, "--keep", name)
-
-
-def _check_name(file: TableFile, option: str, name: str) -> None:
-    if name not in file.names:
-        message = f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}"
-        raise UsageError(message)
+    for option, name in ((option, name) for option, names in given.items() for name in names):
+        if name not in file.names:
+            raise UsageError(f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}")
+        if option != "--keep" and used.setdefault(name, option) != option:
+            raise UsageError(
+                f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
+            )
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
     """Return the target as Float64, null where it is missing."""
     y = _numbers_of(file, frame, name, "the target")
     if not y.count():
-        message = f"the target {name!r} is missing in every row of {file.label}: give rows where it is known"
-        raise UsageError(message)
+        raise UsageError(f"the target {name!r} is missing in every row of {file.label}: give rows where it is known")
     return y
 
 
 def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
     weight = _numbers_of(file, frame, name, "the weight")
     wrong = used & (weight.is_null() | (weight < 0).fill_null(value=False))
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        what = "nothing" if weight[row] is None else f"{weight[row]:g}"
-        message = f"the weight {name!r} must be 0 or more in every row, but row {row + 1} of {file.label} holds {what}"
-        raise UsageError(message)
+    check_rows(file, weight, wrong, f"the weight {name!r} must be 0 or more in every row", "or leave the row out")
     weight = weight.filter(used)
     if not weight.sum() > 0:
-        message = f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0"
-        raise UsageError(message)
+        raise UsageError(f"the weight {name!r} is 0 in every row of {file.label}: give some rows a weight above 0")
     return weight
 
 
 def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> pl.Series:
     """Return a column of numbers as Float64, null where it is missing."""
-    column = frame[name]
+    column, must = frame[name], f"{what} {name!r} must hold numbers"
     if column.dtype == pl.String:
         known = values.text(column, values.NO_NUMBER)
         numbers = values.number(column, decimal_comma=file.decimal_comma)
-        wrong = known.is_not_null() & numbers.is_null()
     elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        numbers = column.cast(pl.Float64).fill_nan(None)
-        wrong = pl.Series([False]).new_from_index(0, len(column))
+        known = numbers = column.cast(pl.Float64).fill_nan(None)
     else:
-        message = f"{what} {name!r} must hold numbers, but it holds {dtype_words(column.dtype)}: choose another column"
-        raise UsageError(message)
-    wrong |= numbers.is_infinite().fill_null(value=False)
-    if wrong.any():
-        row = int(wrong.arg_max() or 0)
-        few = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
-        message = (
-            f"{what} {name!r} must hold numbers, but row {row + 1} of {file.label} holds {quoted(column[row])}{few}: "
-            "correct it, or choose another column"
-        )
-        raise UsageError(message)
+        raise UsageError(f"{must}, but it holds {dtype_words(column.dtype)}: choose another column")
+    wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
+    check_rows(file, column, wrong, must, "or choose another column")
     return numbers
 
 
 def table_digest(y: pl.Series) -> str:
-    """Return the SHA-256 of a target's column, by which `dln report` knows the table that a model was fitted to.
-
-    The other columns have no part in it: of those that no rule reads, a later table need not have any.
-    """
+    """Return the SHA-256 of a target's column, by which `dln report` knows the table that a model was fitted to."""
     return hashlib.sha256(y.to_numpy().tobytes()).hexdigest()
-
-
-def check_test_size(data: Learnable, test_size: float) -> None:
-    """Raise a `UsageError` where a share of the rows is too few to test on, or leaves too few to learn from."""
-    n_test = round(test_size * len(data.y))
-    if test_size and not 1 < n_test < len(data.y) - 1:
-        message = f"--test-size {test_size:g} of {len(data.y)} rows leaves too few rows to test on or to learn from"
-        raise UsageError(message)
 
 
 def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> None:

@@ -13,14 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Category
-from dln.data._column_kinds import TEXT_DTYPES, Raw, as_array, held_by, is_missing_type
-from dln.data._numbers import LARGEST_WHOLE, check_finite, numbers_of
+from dln.data._column_kinds import (
+    LARGEST_WHOLE,
+    TEXT_DTYPES,
+    Raw,
+    as_array,
+    check_finite,
+    held_by,
+    is_missing_type,
+    numbers_of,
+)
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 
 #: Frame types whose whole numbers are exact in Python only.
 EXACT_IN_PYTHON: Final = (nw.Decimal, nw.Int128, nw.UInt128)
-
 #: Series up to this length are coded value by value, which is faster than a frame's `unique`.
 FEW: Final = 500
 
@@ -44,9 +51,6 @@ def codes_of(raw: Raw, name: str, categories: tuple[Category, ...], first_row: i
 
     1 and 1.0 are the same category, True and "1" are others. Where all categories are text, a number is read as its
     text; where they are Booleans, 0 and 1 are read as such, for those with missing values often arrive as floats.
-
-    >>> codes_of(np.array(["no", "maybe", None], dtype=object), "smoker", ("no", "yes"))
-    array([ 0, -2, -1], dtype=int32)
     """
     codes, distinct = _distinct(raw, name, first_row)
     if any(isinstance(category, int) and _is_large(category) for category in categories):
@@ -58,12 +62,11 @@ def _check_exact(distinct: Iterable[Category], name: str) -> None:
     """Raise where a float may be a whole number that was rounded, and taken for another."""
     for category in distinct:
         if isinstance(category, float) and _is_large(category):
-            message = (
+            raise ValueError(
                 f"the categories of column {name!r} must be exact, but {category!r} is a float, in which whole numbers "
                 "above 2**53 are rounded (one missing value turns whole numbers into floats in pandas): give whole "
                 'numbers, in pandas of type "Int64" from the start, or text'
             )
-            raise ValueError(message)
 
 
 def _is_large(number: float) -> bool:
@@ -157,6 +160,7 @@ def writable_text(text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        message = f"{what} must be valid Unicode text, but {text!r} holds half a character: repair the text"
-        raise ValueError(message) from None
+        raise ValueError(
+            f"{what} must be valid Unicode text, but {text!r} holds half a character: repair the text"
+        ) from None
     return text

@@ -1,8 +1,11 @@
-"""A column of a frame or an array: what it holds, by its type, and of objects by theirs."""
+"""A column of a frame or an array: what it holds, by its type and of objects by theirs; its numbers as floats."""
 
 from __future__ import annotations
 
+import math
 import numbers
+import re
+import warnings
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
@@ -10,19 +13,22 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from dln._errors import PrecisionWarning
+from dln.circuit._circuit import Values
 from dln.data._dates import DATE_TYPES, Dates, dates_of_objects
 
 #: A column of a frame, or of an array.
 Raw: TypeAlias = npt.NDArray[Any] | nw.Series[Any]
-
 #: Frame types that hold text.
 TEXT_DTYPES: Final = (nw.String, nw.Categorical, nw.Enum)
-
 #: Frame types that are split into parts.
 DATE_DTYPES: Final = (nw.Datetime, nw.Date, nw.Time)
-
 #: Frame types that are converted to float64 before numpy gets them.
 NOT_IN_NUMPY: Final = (nw.Decimal, nw.Int128, nw.UInt128, nw.Boolean)
+#: Floats up to this size hold whole numbers exactly.
+LARGEST_WHOLE: Final = 2**53
+
+_ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
 
 
 def kind_of(raw: Raw, name: str, *, is_category: bool | None = None) -> Literal["numbers", "categories", "dates"]:
@@ -30,20 +36,18 @@ def kind_of(raw: Raw, name: str, *, is_category: bool | None = None) -> Literal[
     held = held_by(raw, name)
     if held == {"dates"}:
         if is_category:
-            message = (
+            raise TypeError(
                 f"column {name!r} holds dates, which are split into year, month, weekday and hour: leave it out of "
                 "categorical_features, or convert it to text"
             )
-            raise TypeError(message)
         return "dates"
     if is_category is not None:
         return "categories" if is_category else "numbers"
     if len(held) > 1:
-        message = (
+        raise ValueError(
             f"column {name!r} must hold numbers or categories, but it mixes {' and '.join(sorted(held))}: convert it, "
             "or name it in categorical_features"
         )
-        raise ValueError(message)
     return "numbers" if held <= {"numbers"} else "categories"
 
 
@@ -80,11 +84,10 @@ def _held_by_objects(array: npt.NDArray[Any], name: str, first_row: int) -> set[
         else:
             row = first_row + next(i for i, value in enumerate(array) if type(value) is kind)
             # "argument must be a string or a number" is what scikit-learn's checks look for.
-            message = (
+            raise TypeError(
                 f"column {name!r}, row {row}: argument must be a string or a number, not {kind.__name__!r}; convert it "
                 "to numbers or text, or drop the column"
             )
-            raise TypeError(message)
     return held
 
 
@@ -106,11 +109,10 @@ def as_array(series: nw.Series[Any], name: str) -> npt.NDArray[Any]:
 def dates_of(raw: Raw, name: str) -> Dates:
     """Return a column of dates, by the clock that they were written by; a column of anything else is refused."""
     if held := held_by(raw, name) - {"dates"}:
-        message = (
+        raise TypeError(
             f"column {name!r} must hold dates, as it did when the model was fitted, but it holds "
             f"{' and '.join(sorted(held))}: convert it to a datetime type"
         )
-        raise TypeError(message)
     if isinstance(raw, nw.Series):
         has_zone = isinstance(raw.dtype, nw.Datetime) and raw.dtype.time_zone is not None
         raw = (raw.dt.replace_time_zone(None) if has_zone else raw).to_numpy()
@@ -128,3 +130,93 @@ def wrong_type(name: str, what: str) -> TypeError:
 def complex_refused(name: str, what: str) -> ValueError:
     """Return the error for complex numbers, in scikit-learn's words."""
     return ValueError(f"Complex data not supported: column {name!r} must hold real numbers, but it holds {what}")
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False) -> Values:
+    """Return a number column, ``(n_rows,) float32 or float64``: a view if X holds such floats already.
+
+    `first_row` is that of messages; `learns` warns of whole numbers that float64 rounds.
+    """
+    may_round = learns and _may_hold_large_whole_numbers(raw)
+    if isinstance(raw, nw.Series):
+        if isinstance(raw.dtype, TEXT_DTYPES):
+            if raw.null_count() < len(raw):
+                raise _not_numbers(name, "text")
+            return np.full(len(raw), np.nan)
+        raw = as_array(raw, name)
+    if raw.dtype.kind == "O":
+        raw = _object_numbers(raw, name, first_row)
+    elif raw.dtype.kind == "c":
+        raise complex_refused(name, str(raw.dtype))
+    elif raw.dtype.kind in "UT":
+        raise _not_numbers(name, "text")
+    elif raw.dtype.kind not in "fiub":
+        raise wrong_type(name, f"{raw.dtype}")
+    values = raw if is_plain(raw) else raw.astype(np.float64)
+    if raw.dtype.kind == "f":
+        check_finite(values, name, first_row)
+    if may_round and (np.abs(values) >= LARGEST_WHOLE).any():
+        message = (
+            f"column {name!r} holds whole numbers above 2**53, which float64 rounds, so that different ones may become "
+            "equal: if they are identifiers, name the column in categorical_features, or drop it"
+        )
+        warnings.warn(message, PrecisionWarning, stacklevel=2)
+    return values
+
+
+def _may_hold_large_whole_numbers(raw: Raw) -> bool:
+    if isinstance(raw, nw.Series):
+        return raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
+    return raw.dtype.kind in "iuO"
+
+
+def is_plain(array: npt.NDArray[Any]) -> bool:
+    """Return whether an array holds floats that are used as they are."""
+    return array.dtype in (np.float32, np.float64) and array.dtype.isnative
+
+
+def _object_numbers(array: npt.NDArray[Any], name: str, first_row: int) -> Values:
+    if other := held_by(array, name, first_row) - {"numbers", "Booleans"}:
+        raise _not_numbers(name, " and ".join(sorted(other)))
+    try:
+        try:
+            return array.astype(np.float64)
+        except TypeError:  # pandas.NA; None becomes NaN by itself
+            return np.array([math.nan if is_missing_type(type(value)) else float(value) for value in array])
+    except OverflowError:
+        raise ValueError(
+            f"column {name!r} must hold numbers that fit in float64, but one is too large: scale the column"
+        ) from None
+
+
+def _not_numbers(name: str, what: str) -> ValueError:
+    return ValueError(
+        f"column {name!r} must hold numbers, but it holds {what}: convert it, or let categorical_features at fit take "
+        "it as categories"
+    )
+
+
+def row_numbers(name: str, values: Values) -> str | None:
+    """Return why whole numbers, all different, name the rows and do not describe them; None if they may.
+
+    >>> row_numbers("x", np.arange(3.0)), row_numbers("order_id", np.array([7.0, np.nan, 5.0]))
+    ('it counts the rows', 'every row has a number of its own, and its name says so too')
+    """
+    known = values[~np.isnan(values)]
+    if len(np.unique(known)) < len(known) or (known % 1).any():
+        return None
+    if _ID_NAME.search(name):
+        return "every row has a number of its own, and its name says so too"
+    return "it counts the rows" if values[0] in (0, 1) and (np.diff(known) == 1).all() else None
+
+
+def check_finite(values: Values, name: str, first_row: int = 0) -> None:
+    """Raise where a number is infinite."""
+    if (infinite := np.isinf(values)).any():
+        raise ValueError(
+            f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
+            f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"
+        )

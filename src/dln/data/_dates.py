@@ -1,7 +1,4 @@
-"""Dates as columns of their parts: ``sold_at (year)``, ``sold_at (month)`` and the like.
-
-Shared by the estimator and the command line: a model's column names are enough to make its columns again.
-"""
+"""Dates as columns of their parts, ``sold_at (year)``: a model's column names are enough to make them again."""
 
 from __future__ import annotations
 
@@ -20,21 +17,14 @@ WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Satu
 
 #: The two meanings of 3/4/2024; where a text file leaves it open, the names of columns hold the one that was taken.
 ORDERS: Final = ("d/m/y", "m/d/y")
-
 #: Python's types of dates; pandas' Timestamp is a subclass.
 DATE_TYPES: Final = (dt.date, dt.time)
-
 #: ``(n_rows,) datetime64``, or the hours of times that have no date, ``(n_rows,) float32``.
 Dates: TypeAlias = npt.NDArray[Any]
 
 
 def date_part(dates: Dates, part: DatePart) -> npt.NDArray[np.float32]:
-    """Return a part of dates as numbers, NaN where it is missing; Monday is 0.
-
-    >>> dates = np.array(["2024-03-01T14:30", "NaT"], dtype="datetime64[s]")
-    >>> [date_part(dates, part).tolist() for part in DATE_PARTS]
-    [[2024.0, nan], [3.0, nan], [4.0, nan], [14.0, nan]]
-    """
+    """Return a part of dates as numbers, NaN where it is missing; Monday is 0."""
     if dates.dtype.kind != "M":
         return dates.astype(np.float32) if part == "hour" else np.full(len(dates), np.nan, dtype=np.float32)
     if part == "hour" and np.datetime_data(dates.dtype)[0] == "D":  # days have no hours
@@ -77,24 +67,16 @@ def _wall_clock(value: Any) -> np.datetime64:
 
 def varying_parts(dates: Dates) -> tuple[DatePart, ...]:
     """Return the parts that differ from row to row; the year, or the hour of times, if none does."""
-    varying = tuple(part for part in DATE_PARTS if _differs(date_part(dates, part)))
+    known = {part: (numbers := date_part(dates, part))[~np.isnan(numbers)] for part in DATE_PARTS}
+    varying = tuple(part for part, numbers in known.items() if (numbers != numbers[:1]).any())
     return varying or (("year",) if dates.dtype.kind == "M" else ("hour",))
-
-
-def _differs(numbers: npt.NDArray[np.float32]) -> bool:
-    known = numbers[~np.isnan(numbers)]
-    return bool((known != known[:1]).any())
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
 def part_name(name: str, part: DatePart, order: str | None = None) -> str:
-    """Return the name of a column that holds a part of a date.
-
-    >>> part_name("sold_at", "month"), part_name("sold_at", "month", "d/m/y")
-    ('sold_at (month)', 'sold_at (month of d/m/y)')
-    """
+    """Return the name of a column that holds a part of a date."""
     return f"{name} ({part})" if order is None else f"{name} ({part} of {order})"
 
 

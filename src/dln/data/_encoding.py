@@ -1,8 +1,7 @@
 """The canonical table → the network's inputs: numbers in [0, 1], and bits.
 
-A number column is clipped at outer percentiles and scaled to [0, 1]; a missing number is -1, below everything, so that
-every ``x > c`` is 0. Categories and missing values become literals of the circuit, 0 or 1. Constant columns are left
-out.
+Numbers are clipped at outer percentiles and scaled to [0, 1]; missing ones are -1, so that every ``x > c`` is 0.
+Categories and missing values become literals of the circuit, 0 or 1. Constant columns are left out.
 """
 
 from __future__ import annotations
@@ -17,17 +16,14 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, IsIn, IsMissing, Literal, Values, literal_values
 from dln.data._rows import weighted_quantile
-from dln.data._table import read_together
+from dln.data._source import read_together
 
 #: The shares of a column's weight that become 0 and 1: numbers beyond them are clipped.
 CLIP_QUANTILES: Final = (0.005, 0.995)
-
 #: The code of a missing number: below every cut-off in [0, 1].
 ENCODED_MISSING: Final = np.float32(-1.0)
-
 #: Of two categories, one bit is enough.
 TWO: Final = 2
-
 #: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
 #: cache, if they are few enough to stay there.
 CHUNK: Final = 8192
@@ -89,11 +85,7 @@ class Encoder:
 
 
 def scale(scaled: ScaledColumn, values: Values) -> Floats32:
-    """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing.
-
-    >>> scale(ScaledColumn(0, low=10.0, high=20.0), np.array([0.0, 10.0, 12.5, 99.0, np.nan]))
-    array([ 0.  ,  0.  ,  0.25,  1.  , -1.  ], dtype=float32)
-    """
+    """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing."""
     low, high = scaled.low, scaled.high
     if math.isfinite(high - low):
         # Clipped first, so that no difference overflows. Adding zero makes -0.0 the 0.0 that it equals.
@@ -118,16 +110,6 @@ def learn_encoder(
 
     Of three or more categories, those that weigh less than `min_frequency` and those beyond the `max_categories` most
     frequent share one bit.
-
-    >>> encoder = learn_encoder(
-    ...     (Column("bmi"), Column("smoker", ("no", "yes"))),
-    ...     [np.array([20.0, np.nan, 30.0]), np.array([0, 1, 0])],
-    ...     np.ones(3),
-    ... )
-    >>> encoder.scaled
-    (ScaledColumn(column=0, low=20.0, high=30.0),)
-    >>> encoder.bits
-    (IsMissing(column=0), IsIn(column=1, codes=(1,)))
     """
     if rows is not None and len(rows) == len(values[0]) and np.all(weight == 1):
         rows = None  # all rows, each once: their order does not matter, and columns are read faster as they stand
@@ -135,8 +117,11 @@ def learn_encoder(
     bits: list[Literal] = []
     for j, column in enumerate(columns):
         taken = values[j] if rows is None else values[j][rows]
-        if column.categories is None and (limits := _limits(taken, weight)) is not None:
-            scaled.append(ScaledColumn(j, *limits))
+        if column.categories is None:
+            smallest, low, high, largest = weighted_quantile(taken, weight, (0.0, *CLIP_QUANTILES, 1.0)).tolist()
+            low, high = (low, high) if low < high else (smallest, largest)
+            if low < high:
+                scaled.append(ScaledColumn(j, low, high))
         bits += column_literals(j, column, taken, weight, max_categories, min_frequency, shared_bits=True)
     return Encoder(tuple(columns), tuple(scaled), tuple(bits))
 
@@ -166,14 +151,6 @@ def column_literals(
     if missing.any() and not missing.all():
         literals.append(IsMissing(j))
     return literals
-
-
-def _limits(values: Values, weight: Floats) -> tuple[float, float] | None:
-    """Return the numbers that become 0 and 1, or None if the column is constant."""
-    smallest, low, high, largest = weighted_quantile(values, weight, (0.0, *CLIP_QUANTILES, 1.0)).tolist()
-    if low < high:
-        return low, high
-    return (smallest, largest) if smallest < largest else None
 
 
 def _groups(

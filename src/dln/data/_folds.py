@@ -22,13 +22,8 @@ _MOST: Final = 1e6
 
 
 def repeats_inputs(values: Sequence[Values], rows: CanonicalRows) -> npt.NDArray[np.bool_]:
-    """Return for each distinct row whether another one has the same inputs and a different target, ``(n_distinct,)``.
-
-    >>> x = np.array([1.0, 1.0, 2.0])
-    >>> repeats_inputs([x], CanonicalRows(np.arange(3), np.ones(3)))
-    array([ True,  True, False])
-    """
-    hashes = row_hashes(values, len(values[0]))[rows.index]
+    """Return for each distinct row whether another one has the same inputs and another target, ``(n_distinct,)``."""
+    hashes = row_hashes(values, np.zeros(len(values[0])))[0][rows.index]
     _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
     return np.asarray(counts[inverse] > 1)
 
@@ -38,9 +33,6 @@ def row_counts(weight: Floats, repeated: npt.NDArray[np.bool_]) -> Counts:
 
     One, unless its inputs are `repeated` with other targets. Such a row counts as many times as the smallest weight
     goes into its own: held out whole, it would measure how a model extrapolates to inputs whose targets it lacks.
-
-    >>> row_counts(np.array([1.0, 7.0, 2.5]), np.array([False, True, True]))
-    array([1, 7, 2])
     """
     counts = np.ones(len(weight), dtype=np.int64)
     whole = np.minimum(weight[repeated] / float(weight.min()) * (1.0 + _ROUNDING), _MOST)
@@ -53,11 +45,6 @@ def fold_weights(weight: Floats, n_folds: int, counts: Counts, start: npt.NDArra
 
     A row that counts once is held out whole, by one fold. The weight of the others is dealt out in equal units, one for
     each count, as evenly as whole units allow. Rows are dealt in turn, or begin with the folds `start` ``(n,)``.
-
-    >>> fold_weights(np.array([1.0, 7.0, 2.5]), 3, np.array([1, 7, 2]))
-    array([[1.  , 2.  , 1.25],
-           [0.  , 3.  , 0.  ],
-           [0.  , 2.  , 1.25]])
     """
     each, extra = np.divmod(counts, n_folds)
     if start is None:

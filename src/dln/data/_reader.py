@@ -1,10 +1,6 @@
-"""Any frame or array → columns of plain arrays: the one reader, for `fit`, `predict`, predictors and the command line.
+"""Any frame or array → columns of plain arrays: `learn_table` for fit, `read_table` to read the same columns again.
 
-`learn_table` is for fit: it decides which columns are numbers and which are categories, and learns the categories.
-`read_table` is for predict: it reads the same columns again. Both check what they read.
-
-Tables may be large. Columns are views of X where they can be; of a large X, those that cannot are read again whenever
-they are needed, and `read_batches` reads some rows at a time.
+Columns are views of X where they can be; of a large X, those that cannot are read again whenever they are needed.
 """
 
 from __future__ import annotations
@@ -18,15 +14,12 @@ import numpy as np
 
 from dln.circuit._circuit import MISSING, Category, Column, Values
 from dln.data._categories import codes_of, learn_categories, recoded, writable_text
-from dln.data._column_kinds import Raw, dates_of, kind_of
+from dln.data._column_kinds import Raw, dates_of, kind_of, numbers_of
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, varying_parts, weekday_codes
-from dln.data._numbers import numbers_of
-from dln.data._source import Location, Source, array_names, chosen_categories, locations_of, open_source
-from dln.data._table import Columns, Table
+from dln.data._source import Columns, Location, Source, Table, array_names, chosen_categories, locations_of, open_source
 
 #: Of tables with fewer rows than this, converted columns are kept: reading them again would take longer than it saves.
 LARGE: Final = 50_000
-
 #: Rows that are read at once for prediction.
 BATCH: Final = 1 << 18
 
@@ -37,12 +30,6 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
     `categorical_features` is ``"from_dtype"`` (text, Boolean and categorical columns are categories), or the names,
     the indices or a Boolean mask of the category columns, all others being numbers. Dates become columns of their
     parts, those that differ from row to row.
-
-    >>> table = learn_table(np.array([[1.5, "no"], [2.5, "yes"], [None, "no"]], dtype=object))
-    >>> table.columns
-    (Column(name='x0', categories=None), Column(name='x1', categories=('no', 'yes')))
-    >>> table.values
-    (array([1.5, 2.5, nan]), array([0, 1, 0], dtype=int32))
     """
     source = open_source(X)
     names = source.names if source.names is not None else array_names(source.n_columns)
@@ -67,8 +54,9 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
             numbers = numbers_of(raw, name, learns=True)
             values.append(numbers if _is_kept(numbers, raw, source) else partial(numbers_of, raw, name))
             del numbers
-    if len(columns) > len(names):
-        _check_unique(columns)
+    learned = [column.name for column in columns]
+    if twice := [name for name in dict.fromkeys(learned) if len(learned) > len(names) and learned.count(name) > 1]:
+        raise ValueError(f"X has a column {twice[0]!r}, and a date of which that is a part: rename one of them")
     if any(callable(column) for column in values):
         return Table(tuple(columns), Columns(values), source.n_rows)
     return Table(tuple(columns), cast("tuple[Values, ...]", tuple(values)), source.n_rows)
@@ -82,16 +70,6 @@ def _is_kept(numbers: Values, raw: Raw, source: Source) -> bool:
     return np.may_share_memory(numbers, numbers_of(raw, ""))
 
 
-def _check_unique(columns: Sequence[Column]) -> None:
-    """Raise where a part of a date has the name of another column."""
-    seen: set[str] = set()
-    for column in columns:
-        if column.name in seen:
-            message = f"X has a column {column.name!r}, and a date of which that is a part: rename one of them"
-            raise ValueError(message)
-        seen.add(column.name)
-
-
 def _part_values(dates: Dates, part: DatePart, categories: tuple[Category, ...] | None) -> Values:
     """Return numbers, or the codes of weekdays among those that the model knows."""
     return date_part(dates, part) if categories is None else recoded(weekday_codes(dates), WEEKDAYS, categories)
@@ -101,10 +79,6 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     """Return X as a table of the given columns: frames are matched by name in any order, arrays by position.
 
     Columns that are not in `only` are not read: their values are all missing, and take no memory.
-
-    >>> table = read_table(np.array([[1, "maybe"]], dtype=object), (Column("age"), Column("smoker", ("no", "yes"))))
-    >>> table.values
-    (array([1.]), array([-2], dtype=int32))
     """
     source = open_source(X)
     return _read(source, locations_of(source, columns), columns, only)
@@ -127,12 +101,7 @@ def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...
 
 
 def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
-    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted.
-
-    >>> X = np.arange(2 * BATCH).reshape(-1, 1)
-    >>> [table.n_rows for table in read_batches(X, (Column("x0"),))] == [BATCH, BATCH]
-    True
-    """
+    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted."""
     source = open_source(X)
     locations = locations_of(source, columns)
     if source.n_rows <= BATCH or source.is_plain_array():

@@ -13,12 +13,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64
 
-from dln._compile import compiled
 from dln.circuit._circuit import Values
-from dln.data._source import refuse_mask
-from dln.data._table import read_together
+from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
@@ -26,10 +23,6 @@ Hashes = npt.NDArray[np.uint64]
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.
 CHUNK: Final = 8192
-
-#: Rows that are sorted at once, about: few enough for their hashes to stay in the cache.
-SORTED_AT_ONCE: Final = 4096
-
 #: Sums and squares of weights stay finite if the largest weight lies within these.
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
@@ -55,20 +48,14 @@ class CanonicalRows:
 
 
 def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
-    """Return the distinct rows of a table and its target, in canonical order.
-
-    >>> age = np.array([47.0, 52.0, 47.0, 33.0])
-    >>> rows = canonical_rows([age], np.zeros(4), np.array([1.0, 1.0, 2.0, 0.0]))
-    >>> sorted(zip(age[rows.index].tolist(), rows.weight.tolist()))
-    [(47.0, 3.0), (52.0, 1.0)]
-    """
+    """Return the distinct rows of a table and its target, in canonical order."""
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = _hashes(values, y)
-    kept = None if weight is None or weight.all() else np.flatnonzero(weight)
-    order, first = _sorted(first) if kept is None else _sorted(first[kept])
-    if kept is not None:
-        order = kept[order]
+    first, second = row_hashes(values, y)
+    order = np.argsort(first)
+    if weight is not None and not weight.all():
+        order = order[weight[order] > 0]
+    first = first[order]
     same = first[1:] == first[:-1]
     # Rows whose first hashes differ are in order now. The others, nearly always repeated rows, are ordered by the
     # second hash, and then by weight so that merged weights are added up in an order of their own.
@@ -82,51 +69,12 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     same[repeats] = second[order[repeats]] == second[order[repeats + 1]]
     del first, second  # the largest arrays here: tables are large
     if not same.any():
-        return CanonicalRows(order, _ones(len(order)) if weight is None else weight[order])
+        ones = np.broadcast_to(np.float64(1.0), len(order))  # takes no memory
+        return CanonicalRows(order, ones if weight is None else weight[order])
     starts = np.flatnonzero(np.insert(~same, 0, True))
     if weight is None:
         return CanonicalRows(order[starts], np.diff(starts, append=len(order)).astype(np.float64))
     return CanonicalRows(order[starts], np.add.reduceat(weight[order], starts))
-
-
-def _ones(n: int) -> Floats:
-    """Return n ones that take no memory."""
-    return np.broadcast_to(np.float64(1.0), n)
-
-
-def _sorted(hashes: Hashes) -> tuple[npt.NDArray[np.intp], Hashes]:
-    """Return the order that sorts hashes, and the sorted hashes, in a time that grows as their number does.
-
-    Hashes are even, so their first digits part them into pieces of about the same size.
-    """
-    digits = max(0, (len(hashes) // SORTED_AT_ONCE).bit_length())
-    if not digits:
-        order = np.argsort(hashes)
-        return order, hashes[order]
-    order, parted = np.empty(len(hashes), dtype=np.intp), np.empty_like(hashes)
-    ends = _part(hashes, digits, order, parted)
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        piece, indices = parted[start:end], order[start:end]
-        by_hash = np.argsort(piece)
-        parted[start:end], order[start:end] = piece[by_hash], indices[by_hash]
-    return order, parted
-
-
-@compiled(nogil=True)
-def _part(hashes: Hashes, digits: int, order: npt.NDArray[np.intp], parted: Hashes) -> npt.NDArray[np.intp]:
-    """Write hashes and their indices in the order of their first binary digits; return where each piece ends."""
-    shift = uint64(64 - digits)
-    ends = np.zeros((1 << digits) + 1, dtype=np.intp)
-    for i in range(len(hashes)):
-        ends[np.intp(hashes[i] >> shift) + 1] += 1
-    for before in range(len(ends) - 1):
-        ends[before + 1] += ends[before]
-    for i in range(len(hashes)):
-        piece = np.intp(hashes[i] >> shift)
-        position = ends[piece]
-        order[position], parted[position] = i, hashes[i]
-        ends[piece] = position + 1
-    return ends[:-1]
 
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
@@ -134,21 +82,19 @@ def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
     refuse_mask(weight, "sample_weight")
     checked = np.asarray(weight, dtype=np.float64)
     if checked.shape != (n_rows,):
-        message = f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}"
-        raise ValueError(message)
-    wrong = ~np.isfinite(checked)
-    if wrong.any():
+        raise ValueError(f"sample_weight must be one number per row, shape ({n_rows},), got shape {checked.shape}")
+    if (wrong := ~np.isfinite(checked)).any():
         row = int(wrong.argmax())
-        message = f"sample_weight must be finite, but row {row} has {checked[row]} (NaN and infinity mean no weight)"
-        raise ValueError(message)
-    wrong = checked < 0
-    if wrong.any():
+        raise ValueError(
+            f"sample_weight must be finite, but row {row} has {checked[row]} (NaN and infinity mean no weight)"
+        )
+    if (wrong := checked < 0).any():
         row = int(wrong.argmax())
-        message = f"sample_weight must not be negative, but row {row} has {checked[row]}; use 0 to leave a row out"
-        raise ValueError(message)
+        raise ValueError(
+            f"sample_weight must not be negative, but row {row} has {checked[row]}; use 0 to leave a row out"
+        )
     if not checked.any():
-        message = "sample_weight must be above zero for at least one row, but all weights are zero"
-        raise ValueError(message)
+        raise ValueError("sample_weight must be above zero for at least one row, but all weights are zero")
     return checked
 
 
@@ -156,11 +102,10 @@ def check_weight_size(weight: Floats) -> Floats:
     """Return the weights of a fit, or raise where sums and squares of them could overflow."""
     row = int(weight.argmax())
     if not SMALLEST_WEIGHT <= weight[row] <= LARGEST_WEIGHT:
-        message = (
+        raise ValueError(
             f"the largest sample_weight must lie between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, but it is that of "
             f"row {row}, {weight[row]:g}: multiply all weights by a constant"
         )
-        raise ValueError(message)
     return weight
 
 
@@ -168,9 +113,6 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     """Return the smallest values at or below which lies at least a share q of the weight; NaN values do not count.
 
     A weight of k is the same as the value k times. The result has the shape of `q`; NaN if no value counts.
-
-    >>> weighted_quantile(np.array([3.0, 1.0, np.nan, 2.0]), np.array([1.0, 1.0, 5.0, 2.0]), [0.0, 0.5, 0.8])
-    array([1., 2., 3.])
     """
     shares = np.asarray(q, dtype=np.float64)
     counts = ~np.isnan(values) & (weight > 0)
@@ -179,8 +121,7 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     if not len(values):
         return np.full(shares.shape, np.nan)
     if np.all(weight == 1):  # no index is needed, which is many times faster
-        ranks = np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)
-        quantiles = _at_ranks(values, ranks.ravel()).reshape(ranks.shape)
+        quantiles = np.sort(values)[np.maximum(np.ceil(shares * len(values)).astype(np.intp) - 1, 0)]
     else:
         order = np.argsort(values, kind="stable")
         values, reached = values[order], np.cumsum(weight[order])
@@ -188,64 +129,36 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
-def _at_ranks(values: Values, ranks: npt.NDArray[np.intp]) -> Values:
-    """Return what stands at the given ranks of the sorted values: a few are found faster than all are sorted."""
-    ends = {0: values.min(), len(values) - 1: values.max()}
-    parted, start = values.copy(), 0
-    for rank in np.unique(ranks):
-        if rank not in ends:  # one at a time: for several, numpy has no vector instructions
-            parted[start:].partition(rank - start)
-            start = rank + 1  # what stands there now must stay there
-    return np.array([ends.get(rank, parted[rank]) for rank in ranks], dtype=values.dtype)
-
-
-def row_hashes(values: Sequence[Values], n_rows: int) -> Hashes:
-    """Return a hash of the inputs of each row, ``(n_rows,) uint64``: equal for rows of equal inputs."""
-    return _input_hashes(values, n_rows)[0]
-
-
-def _hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
-    """Return two independent hashes of each row, ``(n_rows,) uint64`` each."""
-    first, second = _input_hashes(values, len(y))
+def row_hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
+    """Return two independent hashes of each row and its target, ``(n_rows,) uint64`` each."""
+    first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
+    for group in read_together(values):
+        _add_columns([column for _, column in group], first, second)
+        del group  # before the next are read
     _add_columns([y], first, second)
     return first, second
 
 
-def _input_hashes(values: Sequence[Values], n_rows: int) -> tuple[Hashes, Hashes]:
-    first, second = (np.full(n_rows, seed, dtype=np.uint64) for seed in SEEDS)
-    for group in read_together(values):
-        _add_columns([column for _, column in group], first, second)
-        del group  # before the next are read
-    return first, second
-
-
 def _add_columns(columns: Sequence[Values], first: Hashes, second: Hashes) -> None:
-    for start in range(0, len(first), CHUNK):
-        for column in columns:
-            piece = np.array(column[start : start + CHUNK], dtype=np.float64)  # a copy: one type for the kernel
-            # Both views: numba would take longer to compile one of them than all the rest.
-            _add_column(piece, piece.view(np.uint64), first[start : start + CHUNK], second[start : start + CHUNK])
+    """Stir columns into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
 
-
-@compiled(nogil=True)
-def _add_column(values: Floats, bits: Hashes, first: Hashes, second: Hashes) -> None:
-    """Stir a column into the hashes. Equal numbers hash alike: 0.0 and -0.0, any NaN, float32 and float64.
-
-    `bits` are those of the values. Each step is one to one in the value, so rows that differ in one column only never
-    have equal hashes.
+    Each step is one to one in the value, so rows that differ in one column only never have equal hashes.
     """
-    for i in range(len(values)):
-        value = bits[i]
-        if values[i] == 0.0:
-            value = uint64(0)
-        elif values[i] != values[i]:
-            value = uint64(0x7FF8000000000000)
-        # The finalisers of MurmurHash3 and of SplitMix64.
-        h = first[i] ^ value
-        h = (h ^ (h >> uint64(33))) * uint64(0xFF51AFD7ED558CCD)
-        h = (h ^ (h >> uint64(33))) * uint64(0xC4CEB9FE1A85EC53)
-        first[i] = h ^ (h >> uint64(33))
-        h = second[i] + value + uint64(0x9E3779B97F4A7C15)
-        h = (h ^ (h >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-        h = (h ^ (h >> uint64(27))) * uint64(0x94D049BB133111EB)
-        second[i] = h ^ (h >> uint64(31))
+    for start in range(0, len(first), CHUNK):
+        h, k = first[start : start + CHUNK], second[start : start + CHUNK]
+        for column in columns:
+            piece = column[start : start + CHUNK].astype(np.float64) + 0.0
+            piece[np.isnan(piece)] = np.nan
+            bits = piece.view(np.uint64)
+            # The finalisers of MurmurHash3 and of SplitMix64.
+            h ^= bits
+            _stir(h, (33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53), 33)
+            k += bits + np.uint64(0x9E3779B97F4A7C15)
+            _stir(k, (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), 31)
+
+
+def _stir(hashes: Hashes, first: tuple[int, int], second: tuple[int, int], last: int) -> None:
+    for shift, factor in (first, second):
+        hashes ^= hashes >> shift
+        hashes *= factor
+    hashes ^= hashes >> last

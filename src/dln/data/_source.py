@@ -1,9 +1,10 @@
-"""X as a source of columns: a frame or an array, opened and checked, and where in it each column of a model stands."""
+"""X as a source of columns, opened and checked; where in it a model's columns stand; tables that are made of them."""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -12,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
-from dln.circuit._circuit import Column
-from dln.data._column_kinds import Raw, held_by
+from dln.circuit._circuit import Column, Values
+from dln.data._column_kinds import LARGEST_WHOLE, Raw, held_by, is_plain
 from dln.data._dates import DatePart, split_part_name, with_dates_whole
-from dln.data._numbers import LARGEST_WHOLE, is_plain
 
 #: Names that scikit-learn lists before it prints "...".
 LISTED: Final = 5
+#: Converted columns that are in memory at the same time.
+CONVERTED_AT_ONCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,11 @@ def open_source(X: Any) -> Source:
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
-        message = f"column names must be unique, but some are given more than once: rename them. {error}"
-        raise ValueError(message) from None
+        raise ValueError(
+            f"column names must be unique, but some are given more than once: rename them. {error}"
+        ) from None
     if isinstance(frame, nw.LazyFrame):
-        message = f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first"
-        raise TypeError(message)
+        raise TypeError(f"X must be a table in memory, but it is a lazy {type(X).__name__}: call collect() on it first")
     if not isinstance(frame, nw.DataFrame):
         return _array_source(X)
     if not all(frame.shape):
@@ -72,19 +74,13 @@ def open_source(X: Any) -> Source:
 def _array_source(X: Any) -> Source:
     X = without_mask(X)
     if isinstance(X, (list, tuple)):
-        X = _rows_as_array(X)
+        with suppress(ValueError):  # rows of different lengths: scikit-learn has words for them
+            array = np.asarray(X)
+            # numpy turns the numbers beside text into text.
+            X = np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
     is_table = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and all(X.shape) and X.dtype.kind != "c"  # noqa: PLR2004
     array = np.asarray(X) if is_table else _check_array(X)
     return Source(array, None, *array.shape)
-
-
-def _rows_as_array(X: Any) -> Any:
-    try:
-        array = np.asarray(X)
-    except ValueError:  # rows of different lengths: scikit-learn has words for them
-        return X
-    # numpy turns the numbers beside text into text.
-    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
 
 
 def _check_array(X: Any) -> npt.NDArray[Any]:
@@ -96,12 +92,7 @@ def _check_array(X: Any) -> npt.NDArray[Any]:
 
 
 def without_mask(X: Any) -> Any:
-    """Return a masked array as a plain one whose masked values are missing; anything else as it is.
-
-    >>> without_mask(np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]))
-    array([[ 1., nan],
-           [ 3.,  4.]])
-    """
+    """Return a masked array as a plain one whose masked values are missing; anything else as it is."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     masked: Any = X  # numpy's own types lose the mask
@@ -120,8 +111,7 @@ def refuse_mask(values: Any, name: str) -> None:
     """Raise if a value of the target or of the weights is masked: its number would be used."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         row = int(np.flatnonzero(np.ma.getmaskarray(values).ravel())[0])
-        message = f"{name} must be known in every row, but row {row} is masked: leave such rows out"
-        raise ValueError(message)
+        raise ValueError(f"{name} must be known in every row, but row {row} is masked: leave such rows out")
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -146,23 +136,22 @@ def chosen_categories(categorical_features: Any, names: Sequence[str]) -> set[in
     if isinstance(categorical_features, str):
         if categorical_features == "from_dtype":
             return None
-        message = f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
-        raise ValueError(message)
+        raise ValueError(
+            f"categorical_features must be 'from_dtype' or a list of columns, got {categorical_features!r}"
+        )
     given = [] if categorical_features is None else np.asarray(categorical_features, dtype=object).ravel().tolist()
     if given and all(isinstance(item, (bool, np.bool_)) for item in given):
         if len(given) != len(names):
-            message = f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}"
-            raise ValueError(message)
+            raise ValueError(f"categorical_features is a mask of {len(given)} columns, but X has {len(names)}")
         return {j for j, is_category in enumerate(given) if is_category}
     index_of: dict[Any, int] = {name: j for j, name in enumerate(names)}
-    chosen = {j for item in given if (j := index_of.get(item, _index(item, len(names)))) is not None}
-    wrong = [item for item in given if index_of.get(item, _index(item, len(names))) is None]
-    if wrong:
-        message = (
+    chosen = [index_of.get(item, _index(item, len(names))) for item in given]
+    if None in chosen:
+        wrong = [item for item, j in zip(given, chosen, strict=True) if j is None]
+        raise ValueError(
             f"categorical_features must name columns of X or give their indices, got {wrong!r}; X has {list(names)!r}"
         )
-        raise ValueError(message)
-    return chosen
+    return {j for j in chosen if j is not None}
 
 
 def _index(item: Any, n_columns: int) -> int | None:
@@ -184,18 +173,17 @@ def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     whole = with_dates_whole(expected)
     if source.names is not None:
         given = {name: j for j, name in enumerate(source.names)}
-        origins = {_origin(name, given) for name in expected}  # dates whole, in parts, or some of either
-        if given.keys() == origins:
-            return [_location(name, given) for name in expected]
+        origins = [_origin(name, given) for name in expected]  # dates whole, in parts, or some of either
+        if given.keys() == {origin for origin, _ in origins}:
+            return [Location(given[origin], part) for origin, part in origins]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
-            raise ValueError(_wrong_names(set(given), origins))
+            raise ValueError(_wrong_names(set(given), {origin for origin, _ in origins}))
     if source.n_columns == len(columns):
         return [Location(j, _part_at(source, j, name)) for j, name in enumerate(expected)]
     if source.n_columns != len(whole):
-        message = f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input."
-        raise ValueError(message)
+        raise ValueError(f"X has {source.n_columns} features, but dln is expecting {len(whole)} features as input.")
     index_of = {name: j for j, name in enumerate(whole)}
-    return [_location(name, index_of) for name in expected]
+    return [Location(index_of[origin], part) for origin, part in (_origin(name, index_of) for name in expected)]
 
 
 def _part_at(source: Source, j: int, name: str) -> DatePart | None:
@@ -204,15 +192,10 @@ def _part_at(source: Source, j: int, name: str) -> DatePart | None:
     return split[1] if split is not None and held_by(source.column(j), name) == {"dates"} else None
 
 
-def _origin(name: str, given: Collection[str]) -> str:
-    """Return the column of X that a column is made of."""
+def _origin(name: str, given: Collection[str]) -> tuple[str, DatePart | None]:
+    """Return the column of X that a column is made of, and the part of its dates."""
     split = split_part_name(name)
-    return split[0] if split is not None and name not in given and split[0] in given else name
-
-
-def _location(name: str, index_of: Mapping[str, int]) -> Location:
-    split = split_part_name(name)
-    return Location(index_of[name]) if name in index_of or split is None else Location(index_of[split[0]], split[1])
+    return split[:2] if split is not None and name not in given and split[0] in given else (name, None)
 
 
 def _wrong_names(given: set[str], expected: set[str]) -> str:
@@ -228,3 +211,56 @@ def _listed(title: str, names: Iterable[str]) -> str:
     """Return the first few names below a title, in scikit-learn's words and layout."""
     lines = [f"- {name}\n" for name in sorted(names)]
     return "".join([f"{title}\n", *lines[:LISTED], *["- ...\n"] * (len(lines) > LISTED)]) if lines else ""
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and their values.
+
+    A number column's values are float32 or float64, NaN where missing. A category column's values are int32 codes:
+    an index into `Column.categories`, or `MISSING`, or `UNKNOWN`.
+    """
+
+    columns: tuple[Column, ...]
+    values: Sequence[Values]
+    n_rows: int
+
+
+class Columns(Sequence[Values]):
+    """The values of columns, some of them converted at every use: together they might not fit in memory."""
+
+    def __init__(self, columns: Sequence[Values | Callable[[], Values]]) -> None:
+        self._columns = tuple(columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: int) -> Values:  # type: ignore[override]  # no slices
+        column = self._columns[index]
+        return column() if callable(column) else column
+
+    def is_converted(self, index: int) -> bool:
+        """Return whether a column is converted at every use."""
+        return callable(self._columns[index])
+
+
+def read_together(values: Sequence[Values], indices: Iterable[int] | None = None) -> Iterator[list[tuple[int, Values]]]:
+    """Yield columns with their indices, in order, in groups to read together, some rows at a time.
+
+    All columns in memory make one group, for those of an array that is stored row by row come into the cache together.
+    Of columns that are converted there are few in a group; drop them before the next group is made.
+    """
+    group: list[tuple[int, Values]] = []
+    n_converted = 0
+    for j in range(len(values)) if indices is None else indices:
+        is_converted = isinstance(values, Columns) and values.is_converted(j)
+        if group and n_converted + is_converted > CONVERTED_AT_ONCE:
+            yield group
+            group, n_converted = [], 0  # a new list: the caller may still hold the old one
+        group.append((j, values[j]))
+        n_converted += is_converted
+    if group:
+        yield group

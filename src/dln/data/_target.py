@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -61,7 +62,13 @@ class Target:
         decimals = _decimals(spread, mean, float(np.abs(y / 2 - mean / 2).max()) * 2) if spread > 0 else 0
         steps = min(spread * 10.0**decimals, spread / float(np.spacing(size)))
         if steps < _ENOUGH_STEPS:
-            _warn_of_small_differences(mean, spread, is_hopeless=steps < _FEWEST_STEPS)
+            what = "so only their mean was learned" if steps < _FEWEST_STEPS else "so predictions are coarse"
+            remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
+            message = (
+                f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly hold, "
+                f"{what}: {remedy}"
+            )
+            warnings.warn(message, PrecisionWarning, stacklevel=2)
         if steps < _FEWEST_STEPS:
             return cls(mean, 1.0, _exact_decimals(mean), varying=False)
         return cls(mean, spread, decimals)
@@ -76,39 +83,25 @@ class Target:
 def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
     """Return a target as float64, or raise what is wrong with it."""
     if y is None:
-        message = "requires y to be passed, but the target y is None"
-        raise ValueError(message)
+        raise ValueError("requires y to be passed, but the target y is None")
     refuse_mask(y, name)
     with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
     y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)
     if len(y) != n_rows:
-        message = f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]"
-        raise ValueError(message)
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n_rows}, {len(y)}]")
     check_target_size(y, name)
     return np.asarray(y + 0.0)
 
 
 def check_target_size(y: npt.NDArray[np.float64], name: str) -> None:
     """Raise where a target is so large that weights could not add up to it."""
-    wrong = np.abs(y) > LARGEST_TARGET
-    if wrong.any():
+    if (wrong := np.abs(y) > LARGEST_TARGET).any():
         row = int(wrong.argmax())
-        message = (
+        raise ValueError(
             f"{name} must lie between -{LARGEST_TARGET:g} and {LARGEST_TARGET:g}, but row {row} has {y[row]:g}: divide "
             "the target by a constant"
         )
-        raise ValueError(message)
-
-
-def _warn_of_small_differences(mean: float, spread: float, *, is_hopeless: bool) -> None:
-    what = "so only their mean was learned" if is_hopeless else "so predictions are coarse"
-    remedy = "subtract a constant from y" if abs(mean) > spread * _ENOUGH_STEPS else "multiply y by a constant"
-    message = (
-        f"the targets lie around {mean:.4g} and differ by {spread:.2g} only, which float64 can hardly hold, "
-        f"{what}: {remedy}"
-    )
-    warnings.warn(message, PrecisionWarning, stacklevel=3)
 
 
 def _decimals(spread: float, mean: float, farthest: float) -> int:
@@ -123,8 +116,6 @@ def _exact_decimals(value: float) -> int:
     """Return how many decimals a constant needs, as far as the grid can go."""
     if value == 0:
         return 0
-    digits = repr(value)
-    mantissa, _, exponent = digits.partition("e")
-    decimals = len(mantissa.partition(".")[2].rstrip("0")) - int(exponent or 0)
+    decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     possible = math.floor(math.log10(LARGEST_SUM) - math.log10(abs(value)))
     return max(-MAX_DECIMALS, min(decimals, possible, MAX_DECIMALS))

@@ -1,7 +1,4 @@
-"""Columns of text, as CSV files have them → numbers, dates, Booleans, or nothing.
-
-Each value is read by itself, so that fit and predict read alike, whatever else the file holds.
-"""
+"""Columns of text → numbers, dates, Booleans or nothing: each value by itself, so that fit and predict read alike."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from dln.data._dates import ORDERS, WEEKDAYS, DatePart, Dates, date_part, weekda
 
 #: Text that means "no value", in lower case, in any column.
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
-
 #: The same among numbers or dates.
 NO_NUMBER: Final = (*NO_VALUE, "-", "--", ".", "none", "missing", "unknown")
 
@@ -22,20 +18,11 @@ LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
 
 #: No date without an offset from Greenwich is longer than ``2024-12-31``.
 LONGEST_WITHOUT_OFFSET: Final = 10
-
 #: Formats that cannot be mistaken for one another.
-PLAIN_FORMATS: Final = (
-    "%Y-%m-%d",
-    "%Y-%m-%d %H:%M:%S%.f",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%dT%H:%M:%S%.f",
-    "%Y-%m-%dT%H:%M",
-    "%Y/%m/%d",
-    "%Y/%m/%d %H:%M:%S",
-    "%Y/%m/%d %H:%M",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M:%S",
-    "%d.%m.%Y %H:%M",
+PLAIN_FORMATS: Final = tuple(
+    f"{date}{time}"
+    for date in ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")
+    for time in ("", " %H:%M:%S%.f", " %H:%M", *(("T%H:%M:%S%.f", "T%H:%M") if date == "%Y-%m-%d" else ()))
 )
 #: Formats that can: a column's name has to give the order of day and month.
 SLASH_FORMATS: Final = {
@@ -56,11 +43,7 @@ def text(column: pl.Series, no_value: tuple[str, ...] = NO_VALUE) -> pl.Series:
 
 
 def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
-    """Return text as Float64, null where it is no number; ``1,250``, ``$3.50`` and ``12 %`` are numbers.
-
-    >>> number(pl.Series(["1,250", " $3.50", "12 %", "1e3", "six"])).to_list()
-    [1250.0, 3.5, 12.0, 1000.0, None]
-    """
+    """Return text as Float64, null where it is no number; ``1,250``, ``$3.50`` and ``12 %`` are numbers."""
     stripped = column.str.strip_chars()
     if decimal_comma:
         bare = _without_units(stripped).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
@@ -91,11 +74,7 @@ def boolean(column: pl.Series) -> pl.Series:
 
 
 def date(column: pl.Series, order: str | None = None) -> pl.Series:
-    """Return text as Datetime, by the clock that it was written by; null where it is no date.
-
-    >>> date(pl.Series(["2024-03-01", "1.3.2024 14:30", "2024-03-01T14:30:00+02:00", "3/1/2024"])).dt.hour().to_list()
-    [0, 14, 14, None]
-    """
+    """Return text as Datetime, by the clock that it was written by; null where it is no date."""
     wall_clock = column.str.strip_chars()
     if (wall_clock.str.len_bytes() > LONGEST_WITHOUT_OFFSET).any():
         wall_clock = wall_clock.str.replace(_OFFSET, "$1")
@@ -110,11 +89,7 @@ def date(column: pl.Series, order: str | None = None) -> pl.Series:
 
 
 def part_of_dates(name: str, dates: Dates, part: DatePart) -> pl.Series:
-    """Return a part of dates as a column: numbers, or names of weekdays; null where it is missing.
-
-    >>> part_of_dates("when", np.array(["2024-03-01", "NaT"], dtype="datetime64[D]"), "weekday").to_list()
-    ['Friday', None]
-    """
+    """Return a part of dates as a column: numbers, or names of weekdays; null where it is missing."""
     if part == "weekday":
         names = np.array([*WEEKDAYS, None], dtype=object)  # MISSING is -1: it picks the last
         return pl.Series(name, names[weekday_codes(dates)], dtype=pl.String)

@@ -9,8 +9,7 @@ from typing import Final
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
-from dln.export._checks import category_kind, check_categories, check_names
-from dln.export._form import Check, Form
+from dln.export._form import Check, Form, category_kind, check_columns
 from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
 from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
@@ -20,11 +19,19 @@ _PLAIN: Final = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
 )
 
+_SAME_TEXT: Final = """static uint32_t %s(const char *a, const char *b)
+{
+  while ((*a == *b) && (*a != '\\0')) {
+    a++;
+    b++;
+  }
+  return (uint32_t)(*a == *b);
+}
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class CNames:
-    """Names in the C file."""
-
     prefix: str
     members: dict[int, str]
     enumerators: dict[int, list[str]]
@@ -33,12 +40,10 @@ class CNames:
 
     @property
     def upper(self) -> str:
-        """The prefix of macros and enumerators."""
         return self.prefix.upper()
 
 
 def c_names(form: Form, name: str, *, integers: bool) -> CNames:
-    """Return the names for a form; `integers` scales its number columns."""
     prefix = identifiers([name])[0].rstrip("_").lower()
     members = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
     enumerators = {
@@ -53,12 +58,8 @@ def c_names(form: Form, name: str, *, integers: bool) -> CNames:
 
 
 def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
-    """Return the model as the text of a C file; `integers` keeps all of it in whole numbers.
-
-    `name` is the prefix of every name in the file, by default the target's.
-    """
-    check_names(form, "C")
-    check_categories(form, "C")
+    """Return the model as the text of a C file; `name` is the prefix of every name in it, by default the target's."""
+    check_columns(form, "C")
     names = c_names(form, name or form.target, integers=integers)
     upper = names.upper
     lines = [
@@ -116,16 +117,9 @@ def _declarations(form: Form, names: CNames) -> list[str]:
         f"/* The sum of the weights of the rules that fire, in steps of 1e{-form.decimals}: exact. */",
         f"int64_t {prefix}_steps(const {prefix}_row *row);",
     ]
-    if names.scaled is None:
-        lines += [f"double {prefix}_predict(const {prefix}_row *row);"]
-    else:
-        lines += [
-            f"#define {upper}_DECIMALS ({form.decimals}) /* the prediction is the steps times 10 to the minus this */"
-        ]
-    for j, column in form.columns:
-        if column.categories is not None:
-            lines.append(f"{lookup_head(j, column, names)};")
-    return lines
+    scale = f"#define {upper}_DECIMALS ({form.decimals}) /* the prediction is the steps times 10 to the minus this */"
+    lines.append(scale if names.scaled is not None else f"double {prefix}_predict(const {prefix}_row *row);")
+    return lines + [f"{lookup_head(j, column, names)};" for j, column in form.columns if column.categories is not None]
 
 
 def _members(form: Form, names: CNames) -> list[str]:
@@ -149,20 +143,11 @@ def _definitions(form: Form, names: CNames) -> list[str]:
     prefix, upper = names.prefix, names.upper
     lines = []
     if names.scaled is None:
-        lines += [
-            "#ifdef DLN_FLOAT",
-            f"#define {upper}_CUT(as_double, as_float) (as_float)",
-            "#else",
-            f"#define {upper}_CUT(as_double, as_float) (as_double)",
-            "#endif",
-            "",
-        ]
+        cut = f"#define {upper}_CUT(as_double, as_float)"
+        lines += ["#ifdef DLN_FLOAT", f"{cut} (as_float)", "#else", f"{cut} (as_double)", "#endif", ""]
     language = _language(form, names)
-    lines += [
-        f"int64_t {prefix}_steps(const {prefix}_row *row)",
-        "{",
-        f"  int64_t total = {steps_text(form.intercept)};",
-    ]
+    lines += [f"int64_t {prefix}_steps(const {prefix}_row *row)", "{"]
+    lines += [f"  int64_t total = {steps_text(form.intercept)};"]
     for i, part in enumerate(form.parts):
         lines.append(f"  const uint32_t part_{i} = {expression_text(part, language)};")
     for rule in form.rules:
@@ -183,14 +168,9 @@ def _definitions(form: Form, names: CNames) -> list[str]:
 def _language(form: Form, names: CNames) -> Language:
     """Return C with conditions as whole numbers 0 and 1: ``&`` and ``|`` on them need no branch."""
     return Language(
-        check=lambda check: _check(check, form, names),
-        part=lambda part: f"(part_{part.number} ^ 1U)" if part.negated else f"part_{part.number}",
-        conjunction=" & ",
-        disjunction=" | ",
-        unequal=" ^ ",
-        equal=" ^ 1U ^ ",
-        true="1U",
-        false="0U",
+        lambda check: _check(check, form, names),
+        lambda part: f"(part_{part.number} ^ 1U)" if part.negated else f"part_{part.number}",
+        *(" & ", " | ", " ^ ", " ^ 1U ^ ", "1U", "0U"),
     )
 
 
@@ -217,51 +197,32 @@ def _check(check: Check, form: Form, names: CNames) -> str:
 
 
 def enum_lines(j: int, column: Column, names: CNames) -> list[str]:
-    """Return the enum of a column: unknown and missing first, then the categories by code."""
     start = f"{names.prefix}_{names.members[j]}".upper()
-    entries = [
-        f"{name} = {code} /* {comment_text(category_text(category))} */"
-        for code, (name, category) in enumerate(zip(names.enumerators[j], column.categories or (), strict=True))
-    ]
-    body = [f"  {start}_UNKNOWN = -2", f"  {start}_MISSING = -1", *(f"  {entry}" for entry in entries)]
-    separated = [line.replace(" /*", ", /*", 1) if " /*" in line else f"{line}," for line in body[:-1]]
+    entries = [(f"{start}_UNKNOWN = -2", ""), (f"{start}_MISSING = -1", "")]
+    for code, (name, category) in enumerate(zip(names.enumerators[j], column.categories or (), strict=True)):
+        entries.append((f"{name} = {code}", f" /* {comment_text(category_text(category))} */"))
     return [
         f"/* The categories of the column {comment_text(json_string(column.name))}. */",
         "typedef enum {",
-        *separated,
-        body[-1],
+        *(f"  {entry},{words}" for entry, words in entries[:-1]),
+        "  " + "".join(entries[-1]),
         f"}} {names.prefix}_{names.members[j]};",
     ]
 
 
 def lookup_head(j: int, column: Column, names: CNames) -> str:
-    """Return the head of the function that finds a category."""
-    kind = category_kind(column, "C")
     type_name = f"{names.prefix}_{names.members[j]}"
-    if kind == "number" and names.scaled is None:
+    if category_kind(column, "C") == "number" and names.scaled is None:
         return f"{type_name} {type_name}_from_number(double number)"
     return f"{type_name} {type_name}_from_text(const char *text)"
 
 
 def lookup_lines(form: Form, names: CNames) -> list[str]:
-    """Return the functions that find categories."""
     category_columns = [(j, column) for j, column in form.columns if column.categories is not None]
-    if not category_columns:
-        return []
     same = f"{names.prefix}_same_text"
     lines = []
     if any("_from_text" in lookup_head(j, column, names) for j, column in category_columns):
-        lines += [
-            f"static uint32_t {same}(const char *a, const char *b)",
-            "{",
-            "  while ((*a == *b) && (*a != '\\0')) {",
-            "    a++;",
-            "    b++;",
-            "  }",
-            "  return (uint32_t)(*a == *b);",
-            "}",
-            "",
-        ]
+        lines += (_SAME_TEXT % same).split("\n")
     for j, column in category_columns:
         lines += [lookup_head(j, column, names), "{", *_lookup_body(j, column, names, same), "}", ""]
     return lines
@@ -293,29 +254,17 @@ def category_texts(category: Category) -> tuple[str, ...]:
 
 
 def c_string(text: str) -> str:
-    r"""Return a string literal of the text in UTF-8, in ASCII: three octal digits cannot swallow what follows.
-
-    >>> print(c_string('a"b?\n'), c_string("é1"))
-    "a\042b\077\012" "\303\2511"
-    """
+    """Return a string literal of the text in UTF-8, in ASCII: three octal digits cannot swallow what follows."""
     return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 def cutoff_text(number: float, suffix: str = "") -> str:
-    """Return a floating-point literal with all the digits that matter.
-
-    >>> cutoff_text(30.0), cutoff_text(1e22), cutoff_text(0.5, "F")
-    ('30.0', '1e+22', '0.5F')
-    """
+    """Return a floating-point literal with all the digits that matter."""
     if math.isinf(number):  # of a cut-off beyond float, for float rows
         return f"({'-' if number < 0 else ''}1.0{suffix} / 0.0{suffix})"
     return f"{float(number)!r}{suffix}"
 
 
 def steps_text(steps: int, bits: int = 64) -> str:
-    """Return a whole number of so many bits; C has no negative literals, and the least one needs two.
-
-    >>> steps_text(-5), steps_text(7, 32)
-    ('-INT64_C(5)', 'INT32_C(7)')
-    """
+    """Return a whole number of so many bits; C has no negative literals."""
     return f"{'-' if steps < 0 else ''}INT{bits}_C({abs(steps)})"

@@ -1,7 +1,6 @@
 """The model as an Excel workbook with live formulas: cells to type into, and one row per rule. No macros.
 
-Excel compares numbers to 15 digits, so a cut-off of more is refused. A blank cell is a missing value. Texts of rules
-and columns are written as texts, whatever they begin with.
+A blank cell is a missing value. Texts of rules and columns are written as texts, whatever they begin with.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import Any, Final
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import name_text
-from dln.export._checks import category_kind, check_categories, check_names
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, category_kind, check_columns
 from dln.export._language import exported_by
 
 #: Excel's limits on the characters of a formula and of a cell.
@@ -36,9 +34,7 @@ _FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_excel(form: Form) -> bytes:
-    """Return the bytes of a workbook: values and prediction on the sheet Input, one row per rule on Rules."""
-    check_names(form, "Excel")
-    check_categories(form, "Excel")
+    check_columns(form, "Excel")
     _check_digits(form)
     xlsxwriter = import_extra("xlsxwriter", "to_excel", "export")
     data = io.BytesIO()
@@ -70,10 +66,10 @@ class _Sheets:
         self.quoted = book.add_format({"quote_prefix": True, "text_wrap": True, "valign": "top"})
         self.cell = book.add_format({"bg_color": "#FFF2CC", "border": 1, "locked": False})
         decimals = min(max(form.decimals, 0), 15)
-        self.number = book.add_format({"num_format": f"0.{'0' * decimals}" if decimals else "0", "valign": "top"})
-        self.result = book.add_format(
-            {"num_format": f"0.{'0' * decimals}" if decimals else "0", "bold": True, "border": 1}
-        )
+        digits = f"0.{'0' * decimals}" if decimals else "0"
+        self.number = book.add_format({"num_format": digits, "valign": "top"})
+        self.result = book.add_format({"num_format": digits, "bold": True, "border": 1})
+        self.scaled = f"{'/' if form.decimals >= 0 else '*'}{_number(form.scale)}"
         self.positions = {j: position for position, j in enumerate(form.used)}
 
     # --- the sheets ---------------------------------------------------------------------------------------------------
@@ -81,28 +77,26 @@ class _Sheets:
     def write_inputs(self) -> None:
         """Write the cells to type into, the prediction, and beside each category its code."""
         sheet = self.inputs
-        sheet.set_column(0, 0, 36)
-        sheet.set_column(1, 1, 24)
-        sheet.set_column(2, 2, 48)
+        for place, width in enumerate((36, 24, 48)):
+            sheet.set_column(place, place, width)
         sheet.set_column(3, 3, 8, None, {"hidden": True})
-        self._text(
-            sheet, 0, 0, f"{name_text(self.form.target)}: type into the yellow cells; leave a cell blank if missing"
-        )
+        title = f"{name_text(self.form.target)}: type into the yellow cells; leave a cell blank if missing"
+        self._text(sheet, 0, 0, title)
         self._text(sheet, 1, 0, self.form.target)
         first, last = _FIRST, _FIRST + max(len(self.form.rules), 1) - 1
         total = f"{self.form.intercept}+SUM({_RULES}!$F${first + 1}:$F${last + 1})"
-        sign = "/" if self.form.decimals >= 0 else "*"
-        sheet.write_formula(1, 1, f"=({total}){sign}{_number(self.form.scale)}", self.result)
+        sheet.write_formula(1, 1, f"=({total}){self.scaled}", self.result)
         sheet.write_row(_FIRST - 1, 0, ["column", "value", "what it may be"], self.bold)
         for position, (j, column) in enumerate(self.form.columns):
             row = _FIRST + position
             self._text(sheet, row, 0, column.name)
             sheet.write_blank(row, 1, None, self.cell)
-            self._text(sheet, row, 2, _hint(column))
             if column.categories is None:
+                self._text(sheet, row, 2, "a number")
                 rule = {"validate": "decimal", "criteria": "between", "minimum": -_LARGEST, "maximum": _LARGEST}
                 sheet.data_validation(row, 1, row, 1, {**rule, "error_message": "a number, or blank if missing"})
             else:
+                self._text(sheet, row, 2, f"one of {len(column.categories)} categories, as in the list")
                 source = f"={_LISTS}!{self._list(j)}"
                 sheet.data_validation(row, 1, row, 1, {"validate": "list", "source": source, "error_type": "warning"})
                 sheet.write_formula(row, 3, self._code(j, column))
@@ -115,20 +109,17 @@ class _Sheets:
         sheet.set_column(4, 5, 14, None, {"hidden": True})
         self._text(sheet, 0, 0, self.form.title())
         sheet.write_row(_FIRST - 1, 0, ["rule", "weight", "fires", "adds", "steps", "steps added"], self.bold)
-        sign = "/" if self.form.decimals >= 0 else "*"
-        scale = _number(self.form.scale)
         for i, rule in enumerate(self.form.rules):
             row, n = _FIRST + i, _FIRST + i + 1
             self._text(sheet, row, 0, rule.text)
-            sheet.write_formula(row, 1, f"=$E${n}{sign}{scale}", self.number)
+            sheet.write_formula(row, 1, f"=$E${n}{self.scaled}", self.number)
             self._formula(sheet, row, 2, self._expression(rule.expression))
-            sheet.write_formula(row, 3, f"=$F${n}{sign}{scale}", self.number)
+            sheet.write_formula(row, 3, f"=$F${n}{self.scaled}", self.number)
             sheet.write_number(row, 4, rule.steps)
             sheet.write_formula(row, 5, f"=IF($C${n},$E${n},0)")
         for i, part in enumerate(self.form.parts):
-            row = self._part_row(i)
-            sheet.write_string(row, 0, f"what several rules share, {i + 1}", self.wrapped)
-            self._formula(sheet, row, 2, self._expression(part))
+            sheet.write_string(self._part_row(i), 0, f"what several rules share, {i + 1}", self.wrapped)
+            self._formula(sheet, self._part_row(i), 2, self._expression(part))
         sheet.freeze_panes(_FIRST, 0)
 
     def write_lists(self) -> None:
@@ -193,7 +184,9 @@ class _Sheets:
         return f"=IF(ISBLANK({value}),-1,{code})"
 
     def _list(self, j: int, more: int = 0) -> str:
-        letters = _letters(2 * self.positions[j] + more)
+        from xlsxwriter.utility import xl_col_to_name
+
+        letters = xl_col_to_name(2 * self.positions[j] + more)
         return f"${letters}$1:${letters}${max(len(self.form.circuit.columns[j].categories or ()), 1)}"
 
     def _part_row(self, number: int) -> int:
@@ -226,26 +219,8 @@ class _Sheets:
             sheet.write_number(row, column, category)
 
 
-def _letters(column: int) -> str:
-    """Return the letters of a column counted from 0.
-
-    >>> _letters(0), _letters(25), _letters(26)
-    ('A', 'Z', 'AA')
-    """
-    letters = ""
-    column += 1
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
 def _number(number: float) -> str:
     return repr(float(number)).removesuffix(".0").upper()
-
-
-def _hint(column: Column) -> str:
-    return "a number" if column.categories is None else f"one of {len(column.categories)} categories, as in the list"
 
 
 def _check_digits(form: Form) -> None:

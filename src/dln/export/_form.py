@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, TypeAlias
+from typing import Literal as TypingLiteral
 
-from dln.circuit._circuit import Circuit, Column, Literal
+from dln._errors import ExportError
+from dln.circuit._circuit import Category, Circuit, Column, Literal
 from dln.circuit._gates import AND, GATES, XOR
 from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.circuit._words import name_text, node_text, weight_text
@@ -103,7 +106,6 @@ class Form:
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """All expressions: parts first, then rules."""
         return (*self.parts, *(rule.expression for rule in self.rules))
 
     def literals(self) -> list[Literal]:
@@ -117,17 +119,6 @@ class Form:
 
 
 def lower(circuit: Circuit, target: str = "prediction") -> Form:
-    """Return the form of a circuit.
-
-    >>> from dln.circuit._circuit import Above, Gate, IsIn, Rule
-    >>> columns = (Column("bmi"), Column("smoker", ("no", "yes")))
-    >>> circuit = Circuit(columns, (Above(0, 30.0), IsIn(1, (1,))), (Gate(14, 0, 1),), (Rule(2, 2.5),), 8.0, 1)
-    >>> form = lower(circuit)
-    >>> form.rules[0].text, form.rules[0].steps
-    ('bmi ≤ 30 or smoker ≠ "yes"', 25)
-    >>> form.rules[0].expression.of[0]
-    Check(literal=Above(column=0, cutoff=30.0), negated=True)
-    """
     graph = Graph()
     roots = graph.add(circuit, [rule.node for rule in circuit.rules])
     lowering = _Lowering(graph, roots)
@@ -137,41 +128,26 @@ def lower(circuit: Circuit, target: str = "prediction") -> Form:
         for rule, expression in zip(circuit.rules, expressions, strict=True)
     )
     used = {check.literal.column for expression in (*lowering.parts, *expressions) for check in checks(expression)}
-    return Form(
-        circuit=circuit,
-        target=target,
-        used=tuple(sorted(used)),
-        parts=tuple(lowering.parts),
-        rules=terms,
-        intercept=circuit.grid(circuit.intercept),
-        decimals=circuit.decimals,
-    )
+    intercept, parts = circuit.grid(circuit.intercept), tuple(lowering.parts)
+    return Form(circuit, target, tuple(sorted(used)), parts, terms, intercept, circuit.decimals)
 
 
 def leaves(expression: Expression) -> Iterator[bool | Check | Part]:
-    """Yield the leaves of an expression from left to right."""
     match expression:
-        case AllOf(of) | AnyOf(of):
-            for inner in of:
-                yield from leaves(inner)
+        case AllOf(inner) | AnyOf(inner):
+            yield from chain.from_iterable(map(leaves, inner))
         case Differ(a, b):
-            yield from leaves(a)
-            yield from leaves(b)
+            yield from chain(leaves(a), leaves(b))
         case _:
             yield expression
 
 
 def checks(expression: Expression) -> list[Check]:
-    """Return the checks of an expression."""
     return [leaf for leaf in leaves(expression) if isinstance(leaf, Check)]
 
 
 def part_levels(parts: Sequence[Expression]) -> list[int]:
-    """Return the level of each part, counted from 1: one above all parts that it names.
-
-    >>> part_levels([True, Part(0, negated=True)])
-    [1, 2]
-    """
+    """Return the level of each part, counted from 1: one above all parts that it names."""
     levels: list[int] = []
     for part in parts:
         named = [leaf.number for leaf in leaves(part) if isinstance(leaf, Part)]
@@ -180,7 +156,6 @@ def part_levels(parts: Sequence[Expression]) -> list[int]:
 
 
 def negate(expression: Expression) -> Expression:
-    """Return the negation of an expression."""
     match expression:
         case bool():
             return not expression
@@ -208,7 +183,6 @@ class _Lowering:
             self._known[node] = self._shared(self._node(node), is_shared=uses[node] > 1)
 
     def expression(self, edge: int) -> Expression:
-        """Return the expression of an edge."""
         if edge <= TRUE_EDGE:
             return edge == TRUE_EDGE
         known = self._known[edge >> 1]
@@ -267,3 +241,52 @@ def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
 def _order(literal: Literal) -> tuple[float, ...]:
     cutoff = getattr(literal, "cutoff", None)
     return (cutoff,) if cutoff is not None else tuple(getattr(literal, "codes", ()))
+
+
+# --- checks of columns before a model is written ----------------------------------------------------------------------
+
+Kind = TypingLiteral["text", "number", "boolean"]
+
+
+def kind_of(category: Category) -> Kind:
+    if isinstance(category, bool):
+        return "boolean"
+    return "text" if isinstance(category, str) else "number"
+
+
+def category_kind(column: Column, what: str) -> Kind:
+    """Return the kind of a column's categories; raise `ExportError` if `what` cannot hold several kinds."""
+    kinds = {kind_of(category) for category in column.categories or ()}
+    if len(kinds) > 1:
+        message = (
+            f"{what} needs columns of one kind, but the categories of column {column.name!r} are "
+            f"{' and '.join(sorted(kinds))}: make them all text and fit again"
+        )
+        raise ExportError(message)
+    return next(iter(kinds), "text")
+
+
+def check_columns(form: Form, what: str) -> None:
+    """Raise `ExportError` for names that are equal, and for categories that are in a column of one type."""
+    check_names(form, what)
+    for _, column in form.columns:
+        if column.categories is None or category_kind(column, what) != "number":
+            continue
+        for category in column.categories:
+            if int(float(category)) != category and float(category) != category:
+                message = (
+                    f"{what} holds numbers as double, and the category {category} of column "
+                    f"{column.name!r} is not one: make the column text and fit again"
+                )
+                raise ExportError(message)
+
+
+def check_names(form: Form, what: str) -> None:
+    """Raise `ExportError` if two columns that rules read have the same name."""
+    seen: set[str] = set()
+    for _, column in form.columns:
+        if column.name in seen:
+            columns = f"two columns that rules read are both named {column.name!r}"
+            message = f"{what} reads columns by name, but {columns}: rename one of them and fit again"
+            raise ExportError(message)
+        seen.add(column.name)

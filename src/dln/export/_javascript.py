@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dln.circuit._circuit import Category, Column
 from dln.circuit._words import number_text
-from dln.export._checks import check_names
-from dln.export._form import Form
-from dln.export._language import comment_text, exported_by, json_string
-from dln.export._names import identifiers
-from dln.export._scripts import Script, Syntax
+from dln.export._form import Form, check_names
+from dln.export._language import Script, Syntax, comment_text, exported_by, json_string
 
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
 _LARGEST_WHOLE = 2**53
@@ -24,7 +21,7 @@ _SYNTAX = Syntax(
     is_nan=("Number.isNaN({name})", "!Number.isNaN({name})"),
     part=("part_{number}", "!part_{number}"),
     declaration="  const {name} = {value};",
-    helper="{name}",
+    helper="",
     string=json_string,
     comment=" // ",
 )
@@ -66,7 +63,7 @@ _PREDICT = """
  * @param {Row} row
  * @returns {number} */
 export function predict(row) {
-  return fires(row).reduce((total, fired, i) => (fired ? total + STEPS[i] : total), INTERCEPT) %(operator)s SCALE;
+  return fires(row).reduce((total, fired, i) => (fired ? total + STEPS[i] : total), INTERCEPT) %s SCALE;
 }
 
 /** Why: the prediction, and the rules that fire with what each adds to it.
@@ -80,17 +77,15 @@ export function explain(row) {
 
 
 def to_javascript(form: Form) -> str:
-    """Return the model as the text of an ES module with ``predict(row)`` and ``explain(row)``."""
     check_names(form, "a JavaScript module")
-    names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
-    operator = "/" if form.decimals >= 0 else "*"
+    script = Script(_SYNTAX, form)
     lines = [
         f"// {comment_text(form.title())}",
         f"// {exported_by('javascript')} No other code is needed.",
         "",
         "/** Values by column name; null, undefined and NaN mean missing.",
         " * @typedef {Object} Row",
-        *(f" * @property {{{_type(column)}|null}} {names[j]} {_described(column)}" for j, column in form.columns),
+        *(f" * @property {{{_type(c)}|null}} {script.names[j]} {_described(c)}" for j, c in form.columns),
         " */",
         "",
         f"export const target = {json_string(form.target)};",
@@ -104,19 +99,13 @@ def to_javascript(form: Form) -> str:
         f"const SCALE = {number_text(form.scale)};",
         f"const INTERCEPT = {form.intercept};",
         f"const STEPS = [{', '.join(str(rule.steps) for rule in form.rules)}];",
-        *(f"const CODES_{j} = {_known(column)};" for j, column in form.columns if column.categories is not None),
+        *(
+            f"const CODES_{j} = [{', '.join(map(value_text, column.categories))}];"
+            for j, column in form.columns
+            if column.categories is not None
+        ),
         *_READERS.splitlines(),
         "",
-        *_fires(form, names),
-        *(_PREDICT % {"operator": operator}).rstrip().splitlines(),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    script = Script(_SYNTAX, form, names)
-    return [
         "/** Whether each rule fires, in the order of `rules`.",
         " * @param {Row} row",
         " * @returns {boolean[]} */",
@@ -126,15 +115,17 @@ def _fires(form: Form, names: dict[int, str]) -> list[str]:
         *(f"    {line}" for line in script.rules()),
         "  ];",
         "}",
+        *(_PREDICT % ("/" if form.decimals >= 0 else "*")).rstrip().splitlines(),
+        "",
     ]
+    return "\n".join(lines)
 
 
-def _known(column: Column) -> str:
-    return f"[{', '.join(value_text(category) for category in column.categories or ())}]"
+def _described(column: Column) -> str:
+    return f"the column {comment_text(json_string(column.name))}"  # the variable's name may differ
 
 
 def value_text(category: Category) -> str:
-    """Return a category as JavaScript writes it."""
     if isinstance(category, str):
         return json_string(category)
     if isinstance(category, bool):
@@ -149,8 +140,3 @@ def _type(column: Column) -> str:
         return "number"
     kinds = {str: "string", bool: "boolean"}
     return "|".join(sorted({kinds.get(type(category), "number") for category in column.categories})) or "string"
-
-
-def _described(column: Column) -> str:
-    """Return the column's own name: the variable's may differ from it."""
-    return f"the column {comment_text(json_string(column.name))}"

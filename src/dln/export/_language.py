@@ -1,15 +1,18 @@
-"""Expressions as text in any language with and, or and not-equal; safe strings and comments; file headings."""
+"""Expressions as text in any language; scripts that read a row's values by name; safe strings, comments, headings."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dln._version import __version__
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Part
+from dln.circuit._circuit import MISSING, Above, IsIn
+from dln.circuit._words import number_text
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+from dln.export._names import identifiers
 
 _MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
@@ -29,7 +32,6 @@ class Language:
 
 
 def expression_text(expression: Expression, language: Language) -> str:
-    """Return an expression in a language."""
     return _text(expression, language).removeprefix("\0")
 
 
@@ -59,20 +61,12 @@ def _inner(expression: Expression, language: Language, *, always: bool = False) 
 
 
 def json_string(text: str) -> str:
-    r"""Return a string for Python and JavaScript, in ASCII, also safe inside a web page.
-
-    >>> print(json_string('</script>"\n'), json_string("é"))
-    "\u003c/script>\"\n" "\u00e9"
-    """
+    """Return a string for Python and JavaScript, in ASCII, also safe inside a web page."""
     return json.dumps(text).replace("<", "\\u003c")
 
 
 def comment_text(text: str) -> str:
-    """Return text that is safe in a comment of any target language, and inside a web page.
-
-    >>> comment_text("a */ b /* c </script> <!-- ??/")
-    'a * / b / * c < /script> < !-- ? ?/'
-    """
+    """Return text that is safe in a comment of any target language, and inside a web page."""
     # A backslash joins lines in C, a character that is not printable may end one, two question marks begin a trigraph.
     text = "".join(char if char.isprintable() else "?" for char in text).replace("\\", "|")
     for ending in ("*/", "/*", "</", "<!", "??"):
@@ -82,11 +76,7 @@ def comment_text(text: str) -> str:
 
 
 def exported_by(target: str, **options: Any) -> str:
-    r"""Return the sentence on the writer and its options, without a date: equal models give equal files.
-
-    >>> exported_by("sql", table="a*/b")
-    'Written by dln 0.1.0 as {"format": "sql", "table": "a*\\u002fb"}.'
-    """
+    """Return the sentence on the writer and its options, without a date: equal models give equal files."""
     facts = {"format": target, **{name: value for name, value in options.items() if value not in (None, False)}}
     # What could end a comment, or start something in a web page, is escaped.
     text = json.dumps(facts)
@@ -96,16 +86,77 @@ def exported_by(target: str, **options: Any) -> str:
 
 
 def export_facts(text: str) -> dict[str, Any] | None:
-    """Return format and options from an exported text's heading, or None if it has none.
-
-    >>> export_facts(exported_by("sql", table="a}*/b"))
-    {'format': 'sql', 'table': 'a}*/b'}
-    """
+    """Return format and options from an exported text's heading, or None if it has none."""
     match = _MARK.search(text)
-    if match is None:
-        return None
     try:
-        facts = json.loads(match[1])
+        return None if match is None else json.loads(match[1])
     except ValueError:
         return None
-    return facts if isinstance(facts, dict) else None
+
+
+# --- Python and JavaScript --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
+
+    conjunction: str
+    disjunction: str
+    comparison: tuple[str, str]
+    """Equal, unequal."""
+    true: str
+    false: str
+    above: tuple[str, str]
+    """Of the comparison of a number; never "≤", for a missing number is not above."""
+    among: tuple[str, str]
+    """A code is one of several."""
+    is_nan: tuple[str, str]
+    part: tuple[str, str]
+    declaration: str
+    helper: str
+    """Beginning of the names of functions and tables in the file."""
+    string: Callable[[str], str]
+    comment: str
+
+
+class Script:
+    def __init__(self, syntax: Syntax, form: Form) -> None:
+        self._syntax, self._form = syntax, form
+        self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+        equal, unequal = syntax.comparison
+        self._language = Language(
+            self._check,
+            lambda part: syntax.part[part.negated].format(number=part.number),
+            *(syntax.conjunction, syntax.disjunction, unequal, equal, syntax.true, syntax.false),
+        )
+
+    def declarations(self) -> Iterator[str]:
+        """Yield a line for each column that rules read and for each part that they share."""
+        syntax = self._syntax
+        for j, column in self._form.columns:
+            value = f"{syntax.helper}number(row, {syntax.string(column.name)})"
+            if column.categories is not None:
+                value = f"{syntax.helper}code(row, {syntax.string(column.name)}, {syntax.helper}CODES_{j})"
+            yield syntax.declaration.format(name=self.names[j], value=value)
+        for i, part in enumerate(self._form.parts):
+            yield syntax.declaration.format(name=f"part_{i}", value=expression_text(part, self._language))
+
+    def rules(self) -> Iterator[str]:
+        for rule in self._form.rules:
+            yield f"{expression_text(rule.expression, self._language)},{self._syntax.comment}{comment_text(rule.text)}"
+
+    def _check(self, check: Check) -> str:
+        name, column = self.names[check.literal.column], self._form.circuit.columns[check.literal.column]
+        match check.literal:
+            case Above(cutoff=cutoff):
+                return self._syntax.above[check.negated].format(f"{name} > {number_text(cutoff)}")
+            case IsIn(codes=(code,)):
+                pass
+            case IsIn(codes=codes):
+                return self._syntax.among[check.negated].format(name=name, codes=", ".join(map(str, codes)))
+            case _ if column.categories is None:
+                return self._syntax.is_nan[check.negated].format(name=name)
+            case _:
+                code = MISSING
+        return f"{name}{self._syntax.comparison[check.negated]}{code}"

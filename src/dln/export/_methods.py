@@ -7,17 +7,86 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ExportError, NotVerifiedWarning
 from dln.circuit._circuit import Circuit, Values
+from dln.export._c import to_c
+from dln.export._engines import c_engine, node_engine, onnx_engine, python_engine, sql_engine
+from dln.export._excel import to_excel
 from dln.export._form import Form, lower
-from dln.export._targets import TARGETS, Target, find_target, written_options
-from dln.export._verification import EngineMissing, Verification, verify_file
+from dln.export._javascript import to_javascript
+from dln.export._language import export_facts
+from dln.export._onnx import to_onnx
+from dln.export._python import to_python
+from dln.export._sql import to_sql
+from dln.export._verification import Engine, EngineMissing, Verification, verify_file
+from dln.export._verilog import to_verilog
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format: `writer` takes the form and its own options; `find_engine` may raise `EngineMissing`."""
+
+    name: str
+    endings: tuple[str, ...]
+    writer: Callable[..., str | bytes]
+    find_engine: Callable[..., Engine]
+
+    def write(self, form: Form, **options: Any) -> bytes:
+        written = self.writer(form, **options)
+        return written.encode() if isinstance(written, str) else written
+
+    def engine(self, **options: Any) -> Engine:
+        return self.find_engine(**options) if self.name == "sql" else self.find_engine()
+
+
+def _no_engine(program: str) -> Engine:
+    message = f"dln runs no {program}"
+    raise EngineMissing(message)
+
+
+TARGETS: Final = {
+    target.name: target
+    for target in (
+        Target("c", (".c", ".h"), to_c, c_engine),
+        Target("sql", (".sql",), to_sql, sql_engine),
+        Target("javascript", (".js", ".mjs"), to_javascript, node_engine),
+        Target("python", (".py",), to_python, python_engine),
+        Target("onnx", (".onnx",), to_onnx, onnx_engine),
+        Target("excel", (".xlsx",), to_excel, partial(_no_engine, "spreadsheet program")),
+        Target("verilog", (".v", ".sv"), to_verilog, partial(_no_engine, "Verilog simulator")),
+    )
+}
+
+
+def written_options(path: Path) -> dict[str, Any]:
+    facts = export_facts(path.read_bytes().decode(errors="replace")) or {}
+    return {name: value for name, value in facts.items() if name != "format"}
+
+
+#: Other words for the formats.
+_ALIASES: Final = {"js": "javascript", "py": "python", "xlsx": "excel", "v": "verilog", "sv": "verilog"}
+
+
+def find_target(path: Path, name: str | None = None) -> Target:
+    if name is not None:
+        target = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
+        if target is None:
+            message = f"format must be one of {', '.join(TARGETS)}, got {name!r}"
+            raise ExportError(message)
+        return target
+    for target in TARGETS.values():
+        if path.suffix.lower() in target.endings:
+            return target
+    endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
+    message = f"the ending of {path.name!r} names no format: use one of {endings}, or set format="
+    raise ExportError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +96,6 @@ class Export:
     Attributes
     ----------
     path : Path
-        The file.
     format : str
         One of "c", "sql", "javascript", "python", "onnx", "verilog", "excel".
     verification : Verification or None
@@ -63,14 +131,13 @@ class ExportableModel:
     ) -> Export:
         """Write the model as C, SQL, JavaScript, Python, ONNX, Verilog or an Excel workbook.
 
-        Before the file is written it is run by a real engine (a C compiler, Python, Node.js, SQLite, DuckDB or ONNX
-        Runtime), on rows that visit every cut-off and its neighbours, every category, missing, unknown and odd values,
-        and compared with the model bit for bit. If no engine for it is available, there is a `NotVerifiedWarning`.
+        Before it is written, the file is run by a real engine, if there is one here (a C compiler, Python, Node.js,
+        SQLite, DuckDB, ONNX Runtime; otherwise there is a `NotVerifiedWarning`), as by `verify`.
 
         Parameters
         ----------
         path : path
-            The file; its ending chooses the format: .c, .sql, .js, .mjs, .py, .onnx, .v or .xlsx.
+            Its ending chooses the format: .c, .sql, .js, .mjs, .py, .onnx, .v or .xlsx.
         format : str, optional
             "c", "sql", "javascript", "python", "onnx", "verilog" or "excel", whatever the ending.
         dialect : str, optional
@@ -84,7 +151,6 @@ class ExportableModel:
         Returns
         -------
         Export
-            The path, and its verification.
 
         Raises
         ------
@@ -109,7 +175,15 @@ class ExportableModel:
         data = target.write(form, **options)
         verification, note = None, "not verified"
         if verify:
-            verification, note = _verified(Path(path), data, form, target, options)
+            try:
+                with tempfile.TemporaryDirectory(prefix="dln-") as folder:
+                    trial = Path(folder) / Path(path).name
+                    trial.write_bytes(data)
+                    verification = verify_file(trial, form, target.engine(**options))
+                    note = str(verification)
+            except EngineMissing as missing:
+                note = f"not verified: {missing}"
+                warnings.warn(f"{trial.name} was {note}", NotVerifiedWarning, stacklevel=2)
         write_atomically(path, data)
         return Export(Path(path), target.name, verification, note)
 
@@ -138,18 +212,11 @@ class ExportableModel:
         Returns
         -------
         Verification
-            The engine and the number of rows.
-
-        Raises
-        ------
-        VerificationError
-            If a prediction differs in any bit.
-        ExportError
-            If no engine for it is available.
+            The engine and the number of rows; `ExportError` is raised if there is no engine.
 
         """
         target = find_target(Path(path), format)
-        options = {**written_options(Path(path), target), **({} if dialect is None else {"dialect": dialect})}
+        options = {**written_options(Path(path)), **({} if dialect is None else {"dialect": dialect})}
         try:
             engine = target.engine(**options)
             return verify_file(Path(path), self._form(), engine, None if X is None else self._values(X))
@@ -172,7 +239,7 @@ class ExportableModel:
         str
 
         """
-        return _text("c", self._form(), integers=integers, name=name)
+        return self._written("c", integers=integers, name=name).decode()
 
     def to_sql(self, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
         """Return a SELECT of all columns of a table and ``prediction``. Needs ``dln[export]``.
@@ -191,7 +258,7 @@ class ExportableModel:
         str
 
         """
-        return _text("sql", self._form(), dialect=dialect, table=table, contributions=contributions)
+        return self._written("sql", dialect=dialect, table=table, contributions=contributions).decode()
 
     def to_javascript(self) -> str:
         """Return an ES module with ``predict(row)`` and ``explain(row)``; a row is an object by column name.
@@ -201,7 +268,7 @@ class ExportableModel:
         str
 
         """
-        return _text("javascript", self._form())
+        return self._written("javascript").decode()
 
     def to_python(self) -> str:
         """Return a Python module with ``predict(row)`` and ``predict_rows(rows)``; a row is a dict by column name.
@@ -211,7 +278,7 @@ class ExportableModel:
         str
 
         """
-        return _text("python", self._form())
+        return self._written("python").decode()
 
     def to_onnx(self) -> bytes:
         """Return an ONNX file: one input per column by name, ``prediction`` out, in double. Needs ``dln[export]``.
@@ -221,7 +288,7 @@ class ExportableModel:
         bytes
 
         """
-        return _data("onnx", self._form())
+        return self._written("onnx")
 
     def to_excel(self, path: AnyPath | None = None) -> bytes:
         """Return a workbook with live formulas. Needs ``dln[export]``.
@@ -236,7 +303,7 @@ class ExportableModel:
         bytes
 
         """
-        data = _data("excel", self._form())
+        data = self._written("excel")
         if path is not None:
             write_atomically(path, data)
         return data
@@ -256,32 +323,11 @@ class ExportableModel:
         str
 
         """
-        return _text("verilog", self._form(), latency=latency, name=name)
+        return self._written("verilog", latency=latency, name=name).decode()
 
     def _form(self) -> Form:
         check_is_fitted(self, "circuit_")
         return lower(self.circuit_, getattr(self, "target_name_", None) or "prediction")
 
-
-def _text(target: str, form: Form, **options: Any) -> str:
-    return _data(target, form, **options).decode()
-
-
-def _data(target: str, form: Form, **options: Any) -> bytes:
-    return TARGETS[target].write(form, **options)
-
-
-def _verified(
-    path: Path, data: bytes, form: Form, target: Target, options: dict[str, Any]
-) -> tuple[Verification | None, str]:
-    """Return the verification of the file and a sentence on it; warn if no engine can run it here."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="dln-") as folder:
-            trial = Path(folder) / path.name
-            trial.write_bytes(data)
-            verification = verify_file(trial, form, target.engine(**options))
-    except EngineMissing as missing:
-        note = f"not verified: {missing}"
-        warnings.warn(f"{path.name} was {note}", NotVerifiedWarning, stacklevel=3)
-        return None, note
-    return verification, str(verification)
+    def _written(self, target: str, **options: Any) -> bytes:
+        return TARGETS[target].write(self._form(), **options)

@@ -5,13 +5,14 @@ Not the tree operators of the machine-learning domain: they take float32, and ro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any, Final
 
 from dln._errors import ExportError, import_extra
 from dln._version import __version__
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing
-from dln.export._checks import category_kind, check_categories, check_names
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, category_kind, check_columns
 from dln.export._language import exported_by
 
 #: The first opset whose Equal compares texts, and the version of the file format that came with it.
@@ -25,8 +26,7 @@ def to_onnx(form: Form) -> bytes:
     One input per column, of shape ``(rows,)``, by the column's name: double, NaN where missing, or string for text.
     Where a rule tests whether a text is missing, there is a second input ``"<name> is missing"``, bool.
     """
-    check_names(form, "ONNX")
-    check_categories(form, "ONNX")
+    check_columns(form, "ONNX")
     onnx = import_extra("onnx", "to_onnx", "export")
     graph = _Graph(form, onnx)
     model = onnx.helper.make_model(
@@ -91,8 +91,8 @@ class _Graph:
         cast = self._node("Cast", [total], to=self.onnx.TensorProto.DOUBLE)
         scale = self._constant("DOUBLE", self.form.scale)
         self._node("Div" if self.form.decimals >= 0 else "Mul", [cast, scale], output="prediction")
-        result = self.onnx.helper.make_tensor_value_info("prediction", self.onnx.TensorProto.DOUBLE, ["rows"])
-        return self.onnx.helper.make_graph(self.nodes, "dln", self.inputs, [result], self.tensors)
+        outputs = [self._info("prediction", "DOUBLE")]
+        return self.onnx.helper.make_graph(self.nodes, "dln", self.inputs, outputs, self.tensors)
 
     def expression(self, expression: Expression) -> str:
         """Return the name of a bool tensor that is true where the expression holds."""
@@ -110,7 +110,7 @@ class _Graph:
                 return self._node("Not", [self.expression(Check(literal))]) if negated else self._literal(expression)
             case AllOf(of) | AnyOf(of):
                 operator = "And" if isinstance(expression, AllOf) else "Or"
-                return self._chain(operator, [self.expression(inner) for inner in of])
+                return self._chain(operator, map(self.expression, of))
             case Differ(a, b, negated):
                 differs = self._node("Xor", [self.expression(a), self.expression(b)])
                 return self._node("Not", [differs]) if negated else differs
@@ -125,15 +125,12 @@ class _Graph:
                 categories = column.categories or ()
                 kind = "STRING" if category_kind(column, "ONNX") == "text" else "DOUBLE"
                 known = [self._constant(kind, categories[code]) for code in codes]
-                return self._chain("Or", [self._node("Equal", [self.columns[j], one]) for one in known])
+                return self._chain("Or", (self._node("Equal", [self.columns[j], one]) for one in known))
             case _:
                 return self.missing[j] if j in self.missing else self._node("IsNaN", [self.columns[j]])
 
-    def _chain(self, operator: str, values: list[str]) -> str:
-        result, *rest = values
-        for value in rest:
-            result = self._node(operator, [result, value])
-        return result
+    def _chain(self, operator: str, values: Iterable[str]) -> str:
+        return reduce(lambda a, b: self._node(operator, [a, b]), list(values))
 
     def _node(self, operator: str, inputs: list[str], *, words: str = "", output: str = "", **attributes: Any) -> str:
         name = output or self._name(f"{operator.lower()}_{len(self.nodes)}")
@@ -154,13 +151,15 @@ class _Graph:
     def _input(self, name: str, kind: str) -> str:
         if not name or name in self.taken:
             message = (
-                f"ONNX needs a name for every input, but {name!r} is empty or taken: rename the column and fit again"
+                f"ONNX needs names for all inputs, but {name!r} is empty or taken: rename the column and fit again"
             )
             raise ExportError(message)
         self.taken.add(name)
-        kind_number = getattr(self.onnx.TensorProto, kind)
-        self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind_number, ["rows"]))
+        self.inputs.append(self._info(name, kind))
         return name
+
+    def _info(self, name: str, kind: str) -> Any:
+        return self.onnx.helper.make_tensor_value_info(name, getattr(self.onnx.TensorProto, kind), ["rows"])
 
     def _name(self, wanted: str) -> str:
         while wanted in self.taken:

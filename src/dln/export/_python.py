@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dln.circuit._circuit import Category, Column
-from dln.export._checks import check_names
-from dln.export._form import Form
-from dln.export._language import comment_text, exported_by
-from dln.export._names import identifiers
-from dln.export._scripts import Script, Syntax
+from dln.circuit._circuit import Column
+from dln.export._form import Form, check_names
+from dln.export._language import Script, Syntax, comment_text, exported_by
 
 _SYNTAX = Syntax(
     conjunction=" and ",
@@ -20,7 +17,7 @@ _SYNTAX = Syntax(
     is_nan=("{name} != {name}", "{name} == {name}"),
     part=("part_{number}", "not part_{number}"),
     declaration="    {name} = {value}",
-    helper="_{name}",
+    helper="_",
     string=ascii,
     comment="  # ",
 )
@@ -76,11 +73,11 @@ def explain(row):
 
 
 def to_python(form: Form) -> str:
-    """Return the model as the text of a Python module with ``predict(row)`` and ``predict_rows(rows)``."""
     check_names(form, "a Python module")
-    names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+    title = comment_text(form.title()).replace('"', "'")
+    script = Script(_SYNTAX, form)
     lines = [
-        f'"""{_doc(form.title())}',
+        f'"""{title}',
         "",
         f"{exported_by('python')} No other package is needed.",
         '"""',
@@ -97,40 +94,26 @@ def to_python(form: Form) -> str:
         *_READERS.rstrip().splitlines(),
         "",
         "",
-        *_fires(form, names),
-        *_PREDICT.format(scaled=_scaled(form, "total"), contribution=_scaled(form, "rule[1]")).rstrip().splitlines(),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _fires(form: Form, names: dict[int, str]) -> list[str]:
-    script = Script(_SYNTAX, form, names)
-    return [
         "def fires(row):",
         '    """Return for each rule whether it fires."""',
         *script.declarations(),
         "    return (",
         *(f"        {line}" for line in script.rules()),
         "    )",
+        *_PREDICT.format(scaled=_scaled(form, "total"), contribution=_scaled(form, "rule[1]")).rstrip().splitlines(),
+        "",
     ]
+    return "\n".join(lines)
 
 
 def _codes(column: Column) -> str:
-    entries = (f"{_key(category)}: {code}" for code, category in enumerate(column.categories or ()))
+    """Return the codes by kind and value: to Python, True equals 1."""
+    kinds = {bool: 0, str: 2}
+    entries = (
+        f"({kinds.get(type(value), 1)}, {value!a}): {code}" for code, value in enumerate(column.categories or ())
+    )
     return f"{{{', '.join(entries)}}}"
-
-
-def _key(category: Category) -> str:
-    """Return the kind and the value: to Python, True equals 1."""
-    if isinstance(category, str):
-        return f"(2, {category!a})"
-    return f"({0 if isinstance(category, bool) else 1}, {category!r})"
 
 
 def _scaled(form: Form, steps: str) -> str:
     return f"{steps} {'/' if form.decimals >= 0 else '*'} {form.scale!r}"
-
-
-def _doc(text: str) -> str:
-    return comment_text(text).replace('"', "'")

@@ -30,29 +30,18 @@ class Scaled:
 
     @property
     def missing(self) -> int:
-        """Value for missing: every cut-off is larger."""
         return -(1 << (self.bits - 1))
 
     @property
     def largest(self) -> int:
-        """Largest value; larger numbers, in either direction, are stored as this."""
         return -self.missing - 1
 
     def value(self, number: float) -> int:
-        """Return a number scaled, rounded up, and kept within bounds.
-
-        >>> column = Scaled(1, {30.5: 305}, 32)
-        >>> column.value(30.5), column.value(30.51), column.value(math.nan), column.value(-math.inf)
-        (305, 306, -2147483648, -2147483647)
-        """
+        """Return a number scaled, rounded up, and kept within bounds."""
         if math.isnan(number):
             return self.missing
-        if math.isinf(number):
-            return self.largest if number > 0 else -self.largest
         scaled = Decimal(repr(float(number))).scaleb(self.decimals)
-        if abs(scaled) > self.largest:
-            return self.largest if number > 0 else -self.largest
-        return math.ceil(scaled)
+        return math.ceil(min(max(scaled, Decimal(-self.largest)), Decimal(self.largest)))
 
 
 def scaled_columns(form: Form, sizes: tuple[int, ...] = SIZES) -> dict[int, Scaled]:

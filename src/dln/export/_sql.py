@@ -8,14 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, IsIn
 from dln.circuit._words import weight_text
-from dln.export._checks import category_kind, check_categories, check_names
-from dln.export._dialects import Dialect, find_dialect
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part, leaves, negate, part_levels
+from dln.export._form import (
+    AllOf,
+    AnyOf,
+    Check,
+    Differ,
+    Expression,
+    Form,
+    Part,
+    Term,
+    category_kind,
+    check_columns,
+    leaves,
+    negate,
+    part_levels,
+)
 from dln.export._language import comment_text, exported_by
 from dln.export._names import identifiers
 
@@ -26,13 +38,58 @@ _IN_A_SUM: Final = 100
 _MOST_CONDITIONS: Final = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A dialect: its name, its name in sqlglot, and its features."""
+
+    name: str
+    sqlglot: str
+    star_except: bool = False
+    """``SELECT *`` can leave out columns: then every rule is a column of a common table expression."""
+    nan: bool = False
+    """Numbers may be NaN, which is above every number: it has to become NULL first."""
+    nan_function: bool = False
+    """NaN equals nothing, so that only a function finds it."""
+    empty_is_missing: bool = False
+    """Columns of numbers may hold text: the empty one counts as missing."""
+    folds_text: bool = False
+    """Texts that differ in case or trailing blanks only are equal: they are compared as bytes."""
+    limit: int | None = None
+    """Largest number of characters of a statement."""
+
+
+DIALECTS: Final = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect("duckdb", "duckdb", star_except=True, nan=True),
+        Dialect("postgres", "postgres", nan=True),
+        Dialect("sqlite", "sqlite", empty_is_missing=True, limit=1_000_000),
+        Dialect("mysql", "mysql", folds_text=True),
+        Dialect("bigquery", "bigquery", star_except=True, nan_function=True, limit=1_024_000),
+        Dialect("snowflake", "snowflake", star_except=True, nan=True, limit=1_000_000),
+        Dialect("spark", "spark", nan=True),
+        Dialect("databricks", "databricks", star_except=True, nan=True),
+        Dialect("tsql", "tsql", folds_text=True),
+        Dialect("athena", "athena", nan_function=True, limit=262_144),
+    )
+}
+
+
+def find_dialect(name: str) -> Dialect:
+    aliases = {"postgresql": "postgres", "sqlserver": "tsql", "t-sql": "tsql", "mariadb": "mysql"}
+    dialect = DIALECTS.get(aliases.get(name.lower(), name.lower()))
+    if dialect is None:
+        message = f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}"
+        raise ExportError(message)
+    return dialect
+
+
 def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contributions: bool = False) -> str:
     """Return a SELECT of all columns of the table and ``prediction``; `contributions` adds a column per rule.
 
     `table` is what may follow FROM: a name, ``schema.name``, or a function such as ``read_parquet('*.parquet')``.
     """
-    check_names(form, "SQL")
-    check_categories(form, "SQL")
+    check_columns(form, "SQL")
     if any(column.name == "" for _, column in form.columns):
         message = "SQL has no columns without a name, but rules read one: name it and fit again"
         raise ExportError(message)
@@ -65,12 +122,8 @@ def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
     return source
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """Columns that are computed together from the table and the stages before: name, value and comment."""
-
-    name: str
-    columns: list[tuple[str, Any, str]]
+#: A name, and the columns that are computed together from the table and the stages before: name, value and comment.
+_Stage: TypeAlias = tuple[str, list[tuple[str, Any, str]]]
 
 
 class _Writer:
@@ -86,29 +139,28 @@ class _Writer:
         self.rules = identifiers([f"dln_rule{i + 1}" for i in range(len(form.rules))], [*taken, *words])
 
     def statement(self, table: Any) -> Any:
-        """Return the whole statement."""
         if self.dialect.star_except:
             return self._with_stages(table)
         self._check_size()
         terms = [self._term(self._inlined(rule.expression), rule.steps) for rule in self.form.rules]
         for term, rule in zip(terms, self.form.rules, strict=True):
-            term.add_comments([f" {_words(self.form, rule.weight, rule.text)} "])
+            term.add_comments([f" {_words(self.form, rule)} "])
         return self.exp.select("*", *self._results(terms)).from_(table)
 
     def _with_stages(self, table: Any) -> Any:
         query, source, helpers = self.exp.select("*"), table, []
-        for stage in self._stages():
-            if not stage.columns:
+        for stage, columns in self._stages():
+            if not columns:
                 continue
             select = self.exp.select("*").from_(source)
-            for name, value, words in stage.columns:
+            for name, value, words in columns:
                 aliased = self.exp.alias_(value, name, quoted=True)
                 if words:
                     aliased.add_comments([f" {words} "])
                 select = select.select(aliased)
                 helpers.append(name)
-            query = query.with_(stage.name, as_=select)
-            source = self.exp.to_table(stage.name)
+            query = query.with_(stage, as_=select)
+            source = self.exp.to_table(stage)
         star = self.exp.Star()
         if helpers:
             star.set("except_", [self._name(name) for name in helpers])
@@ -118,19 +170,13 @@ class _Writer:
 
     def _stages(self) -> Iterator[_Stage]:
         """Yield inputs, parts level by level, and rules: a column may be read one stage after it was computed."""
-        yield _Stage("dln_inputs", [(self.inputs[j], self._raw(j), "") for j in self.form.used])
+        yield "dln_inputs", [(self.inputs[j], self._raw(j), "") for j in self.form.used]
         levels = part_levels(self.form.parts)
         for level in range(1, max(levels, default=0) + 1):
-            chosen = [i for i, other in enumerate(levels) if other == level]
-            yield _Stage(
-                f"dln_parts{level}",
-                [(self.parts[i], self._case(self._condition(self.form.parts[i]), 1), "") for i in chosen],
-            )
-        columns = []
-        for name, rule in zip(self.rules, self.form.rules, strict=True):
-            term = self._term(rule.expression, rule.steps)
-            columns.append((name, term, _words(self.form, rule.weight, rule.text)))
-        yield _Stage("dln_rules", columns)
+            parts = [part for part in zip(self.parts, self.form.parts, levels, strict=True) if part[2] == level]
+            yield f"dln_parts{level}", [(name, self._case(self._condition(part), 1), "") for name, part, _ in parts]
+        rules = zip(self.rules, self.form.rules, strict=True)
+        yield "dln_rules", [(name, self._term(r.expression, r.steps), _words(self.form, r)) for name, r in rules]
 
     # --- numbers ------------------------------------------------------------------------------------------------------
 
@@ -144,9 +190,9 @@ class _Writer:
 
     def _sum(self, terms: list[Any]) -> Any:
         """Return the sum in 64 bits, however small the terms."""
-        total = self._bigint(self.form.intercept)
+        total, zero = (self.exp.cast(self.exp.Literal.number(n), "bigint") for n in (self.form.intercept, 0))
         for start in range(0, len(terms), _IN_A_SUM):
-            chunk = self._bigint(0) if start else total
+            chunk = zero.copy() if start else total
             for term in terms[start : start + _IN_A_SUM]:
                 chunk = self.exp.Add(this=chunk, expression=term)
             total = self.exp.Add(this=total, expression=self.exp.Paren(this=chunk)) if start else chunk
@@ -160,18 +206,11 @@ class _Writer:
     def _term(self, expression: Expression, steps: int) -> Any:
         """Return the steps where a rule fires and 0 where it does not."""
         if isinstance(expression, bool):
-            return self._whole(steps if expression else 0)
+            return self.exp.Literal.number(steps if expression else 0)
         return self._case(self._condition(expression), steps)
 
     def _case(self, condition: Any, steps: int) -> Any:
-        return self.exp.case().when(condition, self._whole(steps)).else_(self._whole(0))
-
-    def _bigint(self, steps: int) -> Any:
-        return self.exp.cast(self._whole(steps), "bigint")
-
-    def _whole(self, steps: int) -> Any:
-        literal = self.exp.Literal.number(str(abs(steps)))
-        return self.exp.Neg(this=literal) if steps < 0 else literal
+        return self.exp.case().when(condition, self.exp.Literal.number(steps)).else_(self.exp.Literal.number(0))
 
     def _double(self, value: Any) -> Any:
         return self.exp.cast(value, "double")
@@ -188,11 +227,14 @@ class _Writer:
         """Return a condition that is true where the expression is, and false or unknown where it is not."""
         match expression:
             case bool():
-                return self._same(self._whole(1), self._whole(int(expression)))
+                return self.exp.EQ(this=self.exp.Literal.number(1), expression=self.exp.Literal.number(int(expression)))
             case Check():
                 return self._check(expression)
             case Part(number, negated):
-                return self._same(self.exp.column(self._name(self.parts[number])), self._whole(int(not negated)))
+                return self.exp.EQ(
+                    this=self.exp.column(self._name(self.parts[number])),
+                    expression=self.exp.Literal.number(int(not negated)),
+                )
             case AllOf(of):
                 return self.sqlglot.and_(*map(self._condition, of), copy=False)
             case AnyOf(of):
@@ -229,11 +271,8 @@ class _Writer:
             case _:
                 known = [self._text(str(categories[code])) for code in codes]
         if len(known) == 1:
-            return self._same(value, known[0])
+            return self.exp.EQ(this=value, expression=known[0])
         return self.exp.In(this=value, expressions=known)
-
-    def _same(self, a: Any, b: Any) -> Any:
-        return self.exp.EQ(this=a, expression=b)
 
     # --- columns ------------------------------------------------------------------------------------------------------
 
@@ -262,12 +301,8 @@ class _Writer:
         return self._double(value)
 
     def _text(self, text: str) -> Any:
-        literal = self.exp.Literal.string(text)
-        return (
-            self._bytes(self.exp.National(this=text) if self.dialect.name == "tsql" else literal)
-            if (self.dialect.folds_text)
-            else literal
-        )
+        literal = self.exp.National(this=text) if self.dialect.name == "tsql" else self.exp.Literal.string(text)
+        return self._bytes(literal) if self.dialect.folds_text else literal
 
     def _bytes(self, value: Any) -> Any:
         if self.dialect.name == "tsql":
@@ -312,5 +347,5 @@ def _size(expression: Expression, sizes: Sequence[int]) -> int:
     return sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression))
 
 
-def _words(form: Form, weight: float, text: str) -> str:
-    return comment_text(f"{weight_text(weight, form.decimals)} where {text}")
+def _words(form: Form, rule: Term) -> str:
+    return comment_text(f"{weight_text(rule.weight, form.decimals)} where {rule.text}")

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._errors import VerificationError
-from dln.circuit._circuit import MISSING, Category, Column, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Category, Column, Values
 from dln.export._cases import Limits, cases, holdable
-from dln.export._checks import kind_of
-from dln.export._form import Form
+from dln.export._form import Form, kind_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -78,27 +77,20 @@ def compare(path: Path, form: Form, values: Sequence[Values], engine: Engine) ->
 
 def decoded(form: Form, values: Sequence[Values]) -> list[list[Value]]:
     """Return the columns that rules read, one list each: numbers as floats, NaN where missing, categories by value."""
-    return [
-        [float(value) for value in values[j]] if column.categories is None else _categories(column, values[j])
-        for j, column in form.columns
-    ]
-
-
-def _categories(column: Column, codes: Values) -> list[Value]:
-    known = column.categories or ()
-    unknown = unknown_category(column)
-    return [known[code] if code >= 0 else None if code == MISSING else unknown for code in codes.tolist()]
+    columns: list[list[Value]] = []
+    for j, column in form.columns:
+        if column.categories is None:
+            columns.append([float(value) for value in values[j]])
+        else:
+            known = dict(enumerate(column.categories)) | {MISSING: None, UNKNOWN: unknown_category(column)}
+            columns.append([known[code] for code in values[j].tolist()])
+    return columns
 
 
 def unknown_category(column: Column) -> Category:
-    """Return a value of the kind of the column's categories that is none of them.
-
-    >>> unknown_category(Column("smoker", ("no", "yes"))), unknown_category(Column("rooms", (1, 2)))
-    ('unknown', 3)
-    """
+    """Return a value of the kind of the column's categories that is none of them."""
     known = column.categories or ()
-    kinds = {kind_of(category) for category in known}
-    if "text" in kinds or not kinds:
+    if not known or "text" in map(kind_of, known):
         text = "unknown"
         while text in known:
             text += "_"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dln._errors import ExportError
-from dln.circuit._circuit import Above, Column, IsIn, IsMissing
+from dln.circuit._circuit import Above, Column, IsMissing, Literal
 from dln.circuit._words import category_text
-from dln.export._form import Check, Form, part_levels
+from dln.export._form import Form, part_levels
 from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
 from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
@@ -39,14 +39,13 @@ class Port:
 
 @dataclass(slots=True)
 class _Signal:
-    """A computed value: its width and sign, and its level of logic; inputs are at level -1."""
+    """A value: its width and sign, its level of logic (inputs are at -1), and the number of registers behind it."""
 
     declaration: str
     level: int
     text: str = ""
     words: str = ""
     delay: int = 0
-    """Number of registers behind it."""
 
 
 @dataclass(slots=True)
@@ -57,9 +56,6 @@ class _Pipeline:
     """Registers stand behind these levels, ascending; one level may have several."""
     signals: dict[str, _Signal] = field(default_factory=dict)
 
-    def add(self, name: str, declaration: str, level: int, text: str, words: str = "") -> None:
-        self.signals[name] = _Signal(declaration, level, text, words)
-
     def read(self, name: str, level: int) -> str:
         """Return the name under which a signal is read at a level."""
         signal = self.signals[name]
@@ -68,7 +64,6 @@ class _Pipeline:
         return f"{name}_d{delay}" if delay else name
 
     def lines(self) -> list[str]:
-        """Return the lines of all signals and their registers."""
         lines = []
         for name, signal in self.signals.items():
             if signal.words:
@@ -99,7 +94,11 @@ def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
         *_described(ports),
         f"module {module_name(form, name)} (",
         *(["  input wire clk,"] if latency else []),
-        *(f"  input wire {line}," for port in ports.values() for line in _inputs(port)),
+        *(
+            f"  input wire {line},"
+            for port in ports.values()
+            for line in ([] if port.value is None else [f"{_width(port)}{port.value}"]) + [port.missing]
+        ),
         f"  output wire signed [{result_bits(form) - 1}:0] steps",
         ");",
         *pipeline.lines(),
@@ -111,12 +110,10 @@ def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
 
 
 def module_name(form: Form, name: str | None = None) -> str:
-    """Return the name of the module: the target's, made legal, if none is given."""
     return identifiers([name or form.target])[0]
 
 
 def module_ports(form: Form) -> dict[int, Port]:
-    """Return the inputs by column."""
     names = identifiers([column.name for _, column in form.columns], ("clk", "steps", "total"))
     scaled = scaled_columns(form, SIZES)
     ports = {}
@@ -146,28 +143,23 @@ def _compute(form: Form, ports: dict[int, Port], latency: int) -> _Pipeline:
             pipeline.signals[port.value] = _Signal(_width(port), -1)
     tests = {literal: f"test_{i}" for i, literal in enumerate(form.literals())}
     for literal, name in tests.items():
-        pipeline.add(name, "", 0, _test(Check(literal), ports, pipeline))
+        pipeline.signals[name] = _Signal("", 0, _test(literal, ports, pipeline))
 
     def language(level: int) -> Language:
         def signal(name: str, negated: bool) -> str:  # noqa: FBT001 (internal)
             return f"{'~' if negated else ''}{pipeline.read(name, level)}"
 
         return Language(
-            check=lambda check: signal(tests[check.literal], check.negated),
-            part=lambda part: signal(f"part_{part.number}", part.negated),
-            conjunction=" & ",
-            disjunction=" | ",
-            unequal=" ^ ",
-            equal=" ~^ ",
-            true="1'b1",
-            false="1'b0",
+            lambda check: signal(tests[check.literal], check.negated),
+            lambda part: signal(f"part_{part.number}", part.negated),
+            *(" & ", " | ", " ^ ", " ~^ ", "1'b1", "1'b0"),
         )
 
     for i, (part, depth) in enumerate(zip(form.parts, depths, strict=True)):
-        pipeline.add(f"part_{i}", "", depth, expression_text(part, language(depth)))
+        pipeline.signals[f"part_{i}"] = _Signal("", depth, expression_text(part, language(depth)))
     for i, rule in enumerate(form.rules):
         text = expression_text(rule.expression, language(rules_level))
-        pipeline.add(f"rule_{i + 1}", "", rules_level, text, comment_text(rule.text))
+        pipeline.signals[f"rule_{i + 1}"] = _Signal("", rules_level, text, comment_text(rule.text))
     _add_up(form, pipeline, rules_level + 1)
     return pipeline
 
@@ -184,29 +176,27 @@ def _add_up(form: Form, pipeline: _Pipeline, level: int) -> None:
         pairs = [terms[i : i + 2] for i in range(0, len(terms), 2)]
         names = ["total"] if len(pairs) == 1 else [f"sum_{level}_{i}" for i in range(len(pairs))]
         for name, pair in zip(names, pairs, strict=True):
-            pipeline.add(name, declaration, level, " + ".join(pair))
+            pipeline.signals[name] = _Signal(declaration, level, " + ".join(pair))
         if len(pairs) == 1:
             return
         level += 1
         terms = [pipeline.read(name, level) for name in names]
 
 
-def _test(check: Check, ports: dict[int, Port], pipeline: _Pipeline) -> str:
-    port = ports[check.literal.column]
+def _test(literal: Literal, ports: dict[int, Port], pipeline: _Pipeline) -> str:
+    port = ports[literal.column]
     missing = pipeline.read(port.missing, 0)
-    if port.value is None or isinstance(check.literal, IsMissing):
+    if port.value is None or isinstance(literal, IsMissing):
         return missing
     value = pipeline.read(port.value, 0)
-    if isinstance(check.literal, Above):
+    if isinstance(literal, Above):
         assert port.scaled is not None  # noqa: S101 (a cut-off has a number column)
-        return f"~{missing} & ({value} > {signed_constant(port.scaled.cutoffs[check.literal.cutoff], port.bits)})"
-    assert isinstance(check.literal, IsIn)  # noqa: S101 (there are three kinds)
-    hits = " | ".join(f"({value} == {port.bits}'d{code})" for code in check.literal.codes)
+        return f"~{missing} & ({value} > {signed_constant(port.scaled.cutoffs[literal.cutoff], port.bits)})"
+    hits = " | ".join(f"({value} == {port.bits}'d{code})" for code in literal.codes)
     return f"~{missing} & ({hits})"
 
 
 def signed_constant(number: int, bits: int) -> str:
-    """Return a signed number of so many bits."""
     return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"
 
 
@@ -214,24 +204,15 @@ def _width(port: Port) -> str:
     return f"{'signed ' if port.scaled is not None else ''}[{port.bits - 1}:0] "
 
 
-def _inputs(port: Port) -> list[str]:
-    value = [] if port.value is None else [f"{_width(port)}{port.value}"]
-    return [*value, port.missing]
-
-
 def _described(ports: dict[int, Port]) -> list[str]:
     lines = []
     for port in ports.values():
         label = comment_text(json_string(port.column.name))
         if port.scaled is not None:
-            lines.append(
-                f"// {port.name}: the column {label} in steps of 1e{-port.scaled.decimals}, rounded up, kept within "
-                f"±{port.scaled.largest}."
-            )
+            steps = f"steps of 1e{-port.scaled.decimals}, rounded up, kept within ±{port.scaled.largest}"
+            lines.append(f"// {port.name}: the column {label} in {steps}.")
         else:
-            categories = ", ".join(
-                f"{code} {comment_text(category_text(category))}"
-                for code, category in enumerate(port.column.categories or ())
-            )
+            known = enumerate(map(category_text, port.column.categories or ()))
+            categories = ", ".join(f"{code} {comment_text(text)}" for code, text in known)
             lines.append(f"// {port.name}: the code of the column {label}: {categories}; any other: unknown.")
     return lines

@@ -1,1 +1,1 @@
-"""The trainable network: the paper's equations as a reference in PyTorch and as fused kernels in Numba."""
+"""The trainable network: the paper's equations as fused kernels in Numba, and their training."""

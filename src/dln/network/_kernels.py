@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any, Final, NamedTuple
 
+import numba
 import numpy as np
-import numpy.typing as npt
 
-from dln._compile import compiled, inner, is_compiled, spliced
+from dln._compile import compiled, inner, is_compiled
 from dln.network._lanes import LANES, any_nonzero, exp_minus_abs, load, splat, store, total, where_greater
 from dln.network._layout import Arrays, Data, Float32, Float64, Int64
 
@@ -43,7 +43,7 @@ _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
 _options: Any = {"nogil": True, "fastmath": _FAST, "error_model": "numpy", "_nrt": False}
 _jit: Any = compiled(**_options, no_cfunc_wrapper=True)
 _inner: Any = inner(**_options)
-_inline: Any = spliced(**_options)
+_inline: Any = numba.njit(inline="always", **_options)  # before types are inferred
 
 
 class Settings(NamedTuple):
@@ -140,7 +140,7 @@ def _inputs(net: Arrays, i: int, is_hard: bool) -> tuple[Any, Any]:  # noqa: FBT
 def _load_rows(net: Arrays, data: Data, rows: Int64) -> None:
     """Gather the named rows; spare lanes repeat the first with weight zero."""
     if data.numbers.shape[1] != net.inputs.shape[0] or data.bits.shape[1] != net.n_bits:
-        raise ValueError("the columns are not those of the network")  # noqa: EM101, TRY003 (compiled)
+        raise ValueError("the columns are not those of the network")
     for r in range(LANES):
         row = rows[r if r < rows.size else 0]
         for k in range(net.inputs.shape[0]):
@@ -234,7 +234,7 @@ def _backward_sum(net: Arrays, settings: Settings) -> None:
     inverse, d = np.float32(1.0 / settings.temperature), load(net.d_output, 0)
     net.d_signal[:] = _ZERO
     for j in range(net.rule_rows.size):
-        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can come to life again.
+        # Relaxed as a whole, a closed link still passes its share back: rules that have closed can open again.
         # Its weight has no part in the output and gets none: it would grow without effect until the link opens.
         p, is_open, weight, row = net.sum_probabilities[j], net.sum_open[j], net.weights[j], net.rule_rows[j]
         share = p if settings.relaxation == NEURON else is_open
@@ -368,10 +368,8 @@ def train_epoch(net: Arrays, data: Data, rows: Int64, settings: Settings, rates:
 
 
 @_jit
-def evaluate(
-    net: Arrays, data: Data, rows: Int64, settings: Settings, out: Float64, rules: npt.NDArray[np.bool_]
-) -> float:
-    """Write outputs ``(n,)``, and the rules' values if `rules` is ``(n_rules, n)``; return the summed loss."""
+def evaluate(net: Arrays, data: Data, rows: Int64, settings: Settings, out: Float64) -> float:
+    """Write the outputs of the named rows, ``(n,)``; return their summed loss."""
     summed = 0.0
     _choose(net, settings)
     for start in range(0, rows.size, LANES):
@@ -379,6 +377,4 @@ def evaluate(
         summed += _forward(net, data, block, settings, rows.size)
         for r in range(block.size):
             out[start + r] = net.output[r]
-            for j in range(rules.shape[0]):
-                rules[j, start + r] = net.signal[net.rule_rows[j], r] != _ZERO
     return summed

@@ -1,4 +1,4 @@
-"""What the kernels read and write: rows, wiring, parameters, and memory for one batch, as plain arrays.
+"""The kernels' data: rows, wiring, parameters, and memory for one batch, as plain arrays.
 
 A batch passes forward and backward in blocks of `LANES` rows. A row of the network, the value of a bit, threshold or
 neuron for each of them, is one value of type `lanes`. Logits and probabilities are stored ``[candidate, neuron]``, so

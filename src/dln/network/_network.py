@@ -32,7 +32,7 @@ CLOSED_LOGIT: Final = -1e30
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What is fixed for the life of a network: which rows there are and what a neuron may choose from.
+    """The fixed part of a network: its rows and the candidates of its neurons.
 
     Candidates are stored candidate-major, ``(n_candidates, n_neurons)``, so that softmaxes vectorise over neurons.
     """
@@ -89,11 +89,6 @@ class Parameters:
     weights: Float32
     """(n_rules,): C."""
 
-    def copy(self) -> Parameters:
-        """Return parameters of the same values in memory of their own."""
-        shapes = [view.shape for view in self.groups().values()]
-        return _views(self.flat.copy(), shapes)
-
     def groups(self) -> dict[str, Float32]:
         """Return the parameter groups by name, in the order of the flat vector."""
         names = ("bias", "slope", "gate_logits", "link_a_logits", "link_b_logits", "sum_logits", "weights")
@@ -109,8 +104,7 @@ class Network:
 
     def with_parameters(self, flat: Float32) -> Network:
         """Return the network with other parameter values."""
-        shapes = [view.shape for view in self.parameters.groups().values()]
-        return replace(self, parameters=_views(flat, shapes))
+        return replace(self, parameters=_views(flat, [view.shape for view in self.parameters.groups().values()]))
 
 
 def build_network(
@@ -145,15 +139,8 @@ def build_network(
         layer_sizes=layer_sizes,
         rule_rows=np.arange(first_neuron + n_neurons - n_rules, first_neuron + n_neurons, dtype=np.int32),
     )
-    shapes = [
-        (n_thresholds,),
-        (n_thresholds,),
-        (n_candidate_gates, n_neurons),
-        links_a.shape,
-        links_b.shape,
-        (n_rules,),
-        (n_rules,),
-    ]
+    thresholds, rules = (n_thresholds,), (n_rules,)
+    shapes = [thresholds, thresholds, (n_candidate_gates, n_neurons), links_a.shape, links_b.shape, rules, rules]
     parameters = _views(np.empty(sum(int(np.prod(s)) for s in shapes), dtype=np.float32), shapes)
     parameters.bias[:] = np.tile(np.concatenate([*cutoffs, np.empty(0, np.float32)]), n_copies)
     parameters.slope[:] = INITIAL_SLOPE
@@ -177,36 +164,28 @@ def _draw_links(
     concatenate_inputs: bool,  # noqa: FBT001 (internal)
     rng: np.random.Generator,
 ) -> tuple[Int32, Int32]:
-    """Return candidate rows for the inputs a and b, ``(n_candidates, n_neurons)``; -1 where there are too few rows."""
-    links_a, links_b = [], []
-    bits = np.arange(n_bits)
-    previous = np.empty(0, dtype=np.intp)
-    next_row = first_neuron
+    """Draw distinct candidate rows for the inputs a and b, ``(n_candidates, n_neurons)``; -1 where rows are too few."""
+    links = np.full((2, n_candidates, sum(layer_sizes)), -1, dtype=np.int32)
+    bits, previous = np.arange(n_bits), np.arange(0)
+    start = 0
     for layer, size in enumerate(layer_sizes):
         rows = previous
         if layer == 0 or concatenate_inputs:
             copy = n_bits + layer * n_inputs
             rows = np.concatenate([bits, np.arange(copy, copy + n_inputs), previous])
-        links_a.append(_draw(rows, n_candidates, size, rng))
-        links_b.append(_draw(rows, n_candidates, size, rng))
-        previous = np.arange(next_row, next_row + size)
-        next_row += size
-    return np.concatenate(links_a, axis=1), np.concatenate(links_b, axis=1)
-
-
-def _draw(rows: npt.NDArray[np.intp], n_candidates: int, n_neurons: int, rng: np.random.Generator) -> Int32:
-    """Draw distinct candidates for each neuron, without replacement."""
-    drawn = np.full((n_candidates, n_neurons), -1, dtype=np.int32)
-    n = min(n_candidates, len(rows))
-    for i in range(n_neurons):
-        drawn[:n, i] = rng.choice(rows, n, replace=False)
-    return drawn
+        n = min(n_candidates, len(rows))
+        for side in range(2):
+            for i in range(start, start + size):
+                links[side, :n, i] = rng.choice(rows, n, replace=False)
+        previous = np.arange(first_neuron + start, first_neuron + start + size)
+        start += size
+    return links[0], links[1]
 
 
 def tree_cutoffs(
     values: Float32, target: npt.NDArray[np.float64], weight: npt.NDArray[np.float64], n_thresholds: int
 ) -> Float32:
-    """Return the split points of a decision tree on one scaled column, ascending; there may be fewer than asked.
+    """Return the split points of a decision tree on one scaled column, ascending; there may be fewer.
 
     Missing values (encoded as -1) take no part: a cut-off is a place between numbers.
     """

@@ -1,6 +1,6 @@
 """Training: for each network, epochs of Adam over relaxed thresholds, gates and links, and the best epoch kept.
 
-In an epoch, `_train_one` anneals the temperature, passes batches of rows in random order to the kernels, which run the
+In an epoch, `train` anneals the temperature, passes batches of rows in random order to the kernels, which run the
 paper's forward and backward pass and move the parameters, and judges the discrete network on the held-out rows.
 """
 
@@ -58,7 +58,7 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train: everything but the data and the network."""
+    """Settings of a training, besides the data and the network."""
 
     straight_through: Literal["separate", "neuron"] | None
     phases: Literal["unified", "alternating"]
@@ -73,26 +73,29 @@ class Plan:
     batch_size: int
     max_epochs: int
     train_sum_links: bool = True
-    """Whether the links of the sum are trained; otherwise all stay as they start, open."""
+    """False: the links of the sum stay as they start, open."""
 
     def settings(self, epoch: int) -> kernels.Settings:
         """Return the kernels' settings in an epoch, counted from 0."""
         return kernels.Settings(
             relaxation=_RELAXATIONS[self.straight_through],
-            temperature=self.temperature_in(epoch),
+            temperature=self.temperature_at(epoch),
             sum_threshold=self.sum_link_threshold,
             loss=_LOSSES[self.loss],
             loss_parameter=self.quantile if self.loss == "quantile" else HUBER_DELTA,
             batch_size=self.batch_size,
         )
 
-    def temperature_in(self, epoch: int) -> float:
-        """Return τ in an epoch, counted from 0."""
-        return temperature_at(epoch, self.temperature, self.temperature_decay, self.min_temperature)
+    def temperature_at(self, epoch: int) -> float:
+        """Return τ in an epoch, counted from 0: multiplied by γ after each, not below τ_min."""
+        return max(self.temperature * self.temperature_decay**epoch, min(self.temperature, self.min_temperature))
 
-    def learning_rate_in(self, epoch: int) -> float:
+    def learning_rate_at(self, epoch: int) -> float:
         """Return the learning rate in an epoch, counted from 0."""
-        return learning_rate_at(epoch, self.max_epochs, self.learning_rate, self.learning_rate_schedule)
+        if self.learning_rate_schedule == "constant":
+            return self.learning_rate
+        cosine = math.cos(math.pi * (epoch / self.max_epochs))
+        return self.learning_rate * (FINAL_SHARE + (1 - FINAL_SHARE) * (1 + cosine) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Epoch:
     """Metrics of one epoch; losses are means, on the standardised target."""
 
     network: int
-    """Which of the networks, counted from 0."""
+    """Counted from 0."""
     epoch: int
     """Counted from 1."""
     training_loss: float
@@ -140,16 +143,13 @@ class Trained:
 
 
 class TrainingProgress(Protocol):
-    """Where the progress of training is shown."""
+    """Display of the progress of training."""
 
-    def say_compiling(self) -> None:
-        """Announce that kernels are compiled."""
+    def say_compiling(self) -> None: ...
 
-    def networks(self, n_networks: int, n_epochs: int) -> None:
-        """Announce networks that are about to be trained for at most so many epochs."""
+    def networks(self, n_networks: int, n_epochs: int) -> None: ...
 
-    def update(self, epoch: Epoch) -> None:
-        """Show an epoch."""
+    def update(self, epoch: Epoch) -> None: ...
 
 
 def train_networks(
@@ -192,17 +192,18 @@ def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Wa
     """Train a network; None if all are to stop before it has begun."""
     if watch.stop and index > 0:
         return None
-    seed = task.seeds[index]
-    network = network_for(task, cutoffs, seed)
+    shape, seed = task.architecture, task.seeds[index]
+    network = build_network(
+        cutoffs,
+        task.data.bits.shape[1],
+        layer_sizes=shape.hidden_layer_sizes,
+        n_candidate_links=shape.n_candidate_links,
+        n_candidate_gates=shape.n_candidate_gates,
+        concatenate_inputs=shape.concatenate_inputs,
+        rng=np.random.default_rng(seed),
+    )
     return train(
-        network,
-        task.data,
-        task.rows,
-        task.validation,
-        task.plan,
-        seed=seed,
-        index=index,
-        after_epoch=watch.after_epoch,
+        network, task.data, task.rows, task.validation, task.plan, seed=seed, index=index, after_epoch=watch.after_epoch
     )
 
 
@@ -222,104 +223,59 @@ def train(
     The best epoch is that of the lowest loss on the validation data, or the last one without any. `after_epoch` gets
     the metrics of each epoch and ends training by returning True. The order of rows depends on seed and epoch alone.
     """
-    trainer = _Trainer(network, data, rows, validation, plan, seed, index)
-    best, best_epoch = network.parameters.flat, 1
+    best, best_epoch, best_loss = network.parameters.flat, 1, np.inf
+    network = network.with_parameters(best.copy())
+    arrays = layout.arrays(network, data.numbers.shape[1])
     epochs: list[Epoch] = []
     for epoch in range(plan.max_epochs):
-        metrics = trainer.run_epoch(epoch)
-        epochs.append(metrics)
-        if metrics.is_best:
-            best, best_epoch = trainer.parameters(), metrics.epoch
-        if after_epoch(metrics):
-            break
-    temperature = plan.temperature_in(best_epoch - 1)
-    return Trained(network.with_parameters(best), temperature, best_epoch, tuple(epochs))
-
-
-class _Trainer:
-    """Parameters, optimiser state and workspaces of a training."""
-
-    def __init__(
-        self,
-        network: Network,
-        data: layout.Data,
-        rows: Rows,
-        validation: layout.Data | None,
-        plan: Plan,
-        seed: int,
-        index: int,
-    ) -> None:
-        self.network = network.with_parameters(network.parameters.flat.copy())
-        self.data, self.rows, self.validation = data, rows, validation
-        self.plan, self.seed, self.index = plan, seed, index
-        self.arrays = layout.arrays(self.network, data.numbers.shape[1])
-        self.best_loss = np.inf
-
-    def parameters(self) -> Float32:
-        """Return a copy of the parameters."""
-        return self.arrays.parameters.copy()
-
-    def run_epoch(self, epoch: int) -> Epoch:
-        """Train on all rows once, validate, and return the metrics."""
-        plan, n = self.plan, len(self.rows)
-        settings = plan.settings(epoch)
-        rate = plan.learning_rate_in(epoch)
-        n_steps = epoch * -(-n // plan.batch_size)
-        total = kernels.train_epoch(
-            self.arrays, self.data, self._order(epoch), settings, self._rates(epoch, rate), n_steps
-        )
-        validation_loss = None if self.validation is None else self._loss(self.validation, settings)
-        is_best = validation_loss is None or validation_loss < self.best_loss
-        if validation_loss is not None:
-            self.best_loss = min(self.best_loss, validation_loss)
-        is_open = open_links(self.network.parameters.sum_logits, settings.temperature, plan.sum_link_threshold)
-        return Epoch(
-            network=self.index,
+        settings, rate = plan.settings(epoch), plan.learning_rate_at(epoch)
+        order, n_steps = _shuffled(rows, seed, epoch), epoch * -(-len(rows) // plan.batch_size)
+        summed = kernels.train_epoch(arrays, data, order, settings, _rates(network, plan, epoch, rate), n_steps)
+        validation_loss = None if validation is None else _hard_loss(arrays, validation, settings)
+        is_best = validation_loss is None or validation_loss < best_loss
+        is_open = open_links(network.parameters.sum_logits, settings.temperature, plan.sum_link_threshold)
+        metrics = Epoch(
+            network=index,
             epoch=epoch + 1,
-            training_loss=total / n,
+            training_loss=summed / len(rows),
             validation_loss=validation_loss,
             temperature=settings.temperature,
             learning_rate=rate,
             open_rules=int(is_open.sum()),
             is_best=is_best,
         )
-
-    def _order(self, epoch: int) -> Rows:
-        """Return the order of the rows in an epoch."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.rows))
-        for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
-            part = slice(start, start + CHUNK)
-            order[part] = self.rows[order[part]]
-        return order
-
-    def _rates(self, epoch: int, rate: float) -> npt.NDArray[np.float64]:
-        """Return a learning rate for every parameter group; 0 for those that are not trained in this epoch."""
-        names = list(self.network.parameters.groups())
-        trained = set(names if self.plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS)
-        if not self.plan.train_sum_links:
-            trained.discard("sum_logits")
-        return np.array([rate if name in trained else 0.0 for name in names])
-
-    def _loss(self, data: layout.Data, settings: kernels.Settings) -> float:
-        """Return the mean loss of the hard forward pass."""
-        rows, hard = np.arange(len(data.target)), settings._replace(relaxation=kernels.NEURON)
-        no_rules = np.empty((0, 0), dtype=np.bool_)
-        total: float = kernels.evaluate(self.arrays, data, rows, hard, np.empty(len(rows)), no_rules)
-        return total / float(data.weight.sum())
+        epochs.append(metrics)
+        if is_best:
+            best, best_epoch = arrays.parameters.copy(), epoch + 1
+            best_loss = np.inf if validation_loss is None else validation_loss
+        if after_epoch(metrics):
+            break
+    return Trained(network.with_parameters(best), plan.temperature_at(best_epoch - 1), best_epoch, tuple(epochs))
 
 
-def network_for(task: NetworkTask, cutoffs: list[Float32], seed: int) -> Network:
-    """Return the untrained network of a seed."""
-    shape = task.architecture
-    return build_network(
-        cutoffs,
-        task.data.bits.shape[1],
-        layer_sizes=shape.hidden_layer_sizes,
-        n_candidate_links=shape.n_candidate_links,
-        n_candidate_gates=shape.n_candidate_gates,
-        concatenate_inputs=shape.concatenate_inputs,
-        rng=np.random.default_rng(seed),
-    )
+def _shuffled(rows: Rows, seed: int, epoch: int) -> Rows:
+    """Return the order of the rows in an epoch."""
+    order = np.random.default_rng([seed, epoch]).permutation(len(rows))
+    for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
+        part = slice(start, start + CHUNK)
+        order[part] = rows[order[part]]
+    return order
+
+
+def _rates(network: Network, plan: Plan, epoch: int, rate: float) -> npt.NDArray[np.float64]:
+    """Return a learning rate for every parameter group; 0 for those that are not trained in this epoch."""
+    names = list(network.parameters.groups())
+    trained = set(names if plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS)
+    if not plan.train_sum_links:
+        trained.discard("sum_logits")
+    return np.array([rate if name in trained else 0.0 for name in names])
+
+
+def _hard_loss(arrays: layout.Arrays, data: layout.Data, settings: kernels.Settings) -> float:
+    """Return the mean loss of the hard forward pass."""
+    rows, hard = np.arange(len(data.target)), settings._replace(relaxation=kernels.NEURON)
+    total: float = kernels.evaluate(arrays, data, rows, hard, np.empty(len(rows)))
+    return total / float(data.weight.sum())
 
 
 def initial_cutoffs(task: NetworkTask) -> list[Float32]:
@@ -330,38 +286,6 @@ def initial_cutoffs(task: NetworkTask) -> list[Float32]:
     return [
         tree_cutoffs(numbers[rows, k], target, weight, task.architecture.n_thresholds) for k in range(numbers.shape[1])
     ]
-
-
-def temperature_at(epoch: int, start: float, decay: float, minimum: float) -> float:
-    """Return τ in an epoch (counted from 0): multiplied by γ after each, not below τ_min.
-
-    >>> temperature_at(0, 1.0, 0.5, 0.2), temperature_at(1, 1.0, 0.5, 0.2), temperature_at(9, 1.0, 0.5, 0.2)
-    (1.0, 0.5, 0.2)
-    """
-    return max(start * decay**epoch, min(start, minimum))
-
-
-def learning_rate_at(epoch: int, max_epochs: int, base: float, schedule: Schedule) -> float:
-    """Return the learning rate in an epoch (counted from 0).
-
-    >>> [round(learning_rate_at(e, 5, 1.0, "cosine"), 2) for e in range(5)]
-    [1.0, 0.91, 0.66, 0.36, 0.11]
-    """
-    if schedule == "constant":
-        return base
-    progress = epoch / max_epochs
-    return base * (FINAL_SHARE + (1 - FINAL_SHARE) * (1 + math.cos(math.pi * progress)) / 2)
-
-
-def outputs(
-    network: Network, data: layout.Data, temperature: float, sum_link_threshold: float
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the hard forward pass: outputs ``(n,)``, standardised, and the rules' values ``(n_rules, n)``."""
-    n = len(data.target)
-    out, rules = np.empty(n), np.empty((len(network.wiring.rule_rows), n), dtype=np.bool_)
-    settings = kernels.Settings(kernels.NEURON, temperature, sum_link_threshold, kernels.SQUARED_ERROR, 0.0, n)
-    kernels.evaluate(layout.arrays(network, data.numbers.shape[1]), data, np.arange(n), settings, out, rules)
-    return out, rules
 
 
 def take(data: layout.Data, rows: Rows, weight: npt.NDArray[np.float64]) -> layout.Data:
@@ -395,8 +319,8 @@ class _Watch:
         with self._one_at_a_time:
             try:
                 self.progress.update(epoch)
-                if any([callback(epoch) is True for callback in self.callbacks]):  # noqa: C419 (all are called)
-                    self.stop = True
+                for callback in self.callbacks:
+                    self.stop |= callback(epoch) is True
             except KeyboardInterrupt:
                 self.deadline.cancel()
         return self.stop or self._is_over()

@@ -43,11 +43,7 @@ def history_chart(history: Mapping[str, Sequence[Any]], ax: Any = None) -> Any:
             if all(loss is not None and np.isfinite(loss) for loss in losses):
                 label = name.replace("_", " ") if network == networks[0] else None
                 ax.plot(epochs, losses, color=color, linewidth=1.2, alpha=0.9, label=label)
-    ax.set_xlabel("epoch")
-    ax.set_ylabel("loss")
-    ax.set_yscale("log")
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False)
+    ax.set(xlabel="epoch", ylabel="loss", yscale="log")
     return _tidy(ax)
 
 
@@ -63,12 +59,8 @@ def frontier_chart(frontier: Frontier, ax: Any = None) -> Any:
         ax.axhline(frontier.ceiling, color=_TRAINING, linewidth=0.8, linestyle=":", label="best model found")
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xlabel("conditions")
-    ax.set_ylabel("held-out R²")
-    ax.set_ylim(bottom=min([0.0, *(r2 for _, r2 in known)]), top=1.0)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, loc="lower right")
-    return _tidy(ax)
+    ax.set(xlabel="conditions", ylabel="held-out R²", ylim=(min([0.0, *(r2 for _, r2 in known)]), 1.0))
+    return _tidy(ax, loc="lower right")
 
 
 def _axes(ax: Any, height: float = 3.6) -> Any:
@@ -78,16 +70,14 @@ def _axes(ax: Any, height: float = 3.6) -> Any:
     return plt.subplots(figsize=(6.0, height), layout="constrained")[1]
 
 
-def _tidy(ax: Any) -> Any:
+def _tidy(ax: Any, **legend: Any) -> Any:
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, **legend)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def _plain(name: str) -> str:
-    r"""Return a name that matplotlib shows as it is: a dollar sign would start a formula.
-
-    >>> print(_plain("$x$"))
-    \$x\$
-    """
+    """Return a name that matplotlib shows as it is: a dollar sign would start a formula."""
     text = name_text(name)
     return (text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…").replace("$", r"\$")

@@ -1,9 +1,7 @@
 """A picture of a circuit in the paper's style: yellow inputs with their cut-offs, gates in diamonds, weights on edges.
 
-The picture shows the rule in words, taken apart: each condition on a column is one box, each "and", "or" and
-"exactly one of" one diamond, however many inputs it has. Equal parts are drawn once; a small circle at the end of an
-edge negates. Beyond two dozen rules the boxes, but not the gates, are repeated where they are used, and every rule has
-a sum sign of its own: lines across the whole picture cannot be followed.
+Equal parts are drawn once; a small circle at the end of an edge negates. Beyond two dozen rules the boxes are repeated
+where they are used, and every rule has a sum sign of its own: lines across the whole picture cannot be followed.
 """
 
 from __future__ import annotations
@@ -15,16 +13,7 @@ from typing import Final
 
 from dln._errors import import_extra
 from dln.circuit._circuit import Circuit
-from dln.circuit._formula import (
-    AllOf,
-    AnyOf,
-    CategoryCondition,
-    Formula,
-    NumberCondition,
-    OddOf,
-    formula,
-    negate,
-)
+from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula, negate
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, number_text, weight_text
 
 #: Up to this many rules inputs are at the top, as in the paper; more are easier to follow from left to right.
@@ -72,23 +61,16 @@ class Picture:
 
 
 def draw(
-    circuit: Circuit,
-    *,
-    max_rules: int | None = 20,
-    order: Sequence[int] | None = None,
-    target: str = "prediction",
+    circuit: Circuit, *, max_rules: int | None = 20, order: Sequence[int] | None = None, target: str = "prediction"
 ) -> Picture:
-    """Return a picture of the circuit's first rules.
-
-    `order` lists rules by importance (by the size of their weight if not given); `max_rules=None` draws all.
-    """
+    """Return a picture of the circuit's first `max_rules` rules in an order, by default that of their weights."""
     if max_rules is not None and max_rules < 1:
         message = f"max_rules must be at least 1 or None, got {max_rules}"
         raise ValueError(message)
     if order is None:
         order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     shown = list(order[:max_rules])
-    drawing = _Drawing(circuit, together=len(shown) <= MAX_RULES_TOGETHER)
+    drawing = _Drawing(circuit, node_sizes(circuit), together=len(shown) <= MAX_RULES_TOGETHER)
     # From left to right, Graphviz puts what is named last at the top.
     for i in shown if drawing.together else reversed(shown):
         drawing.rule(i)
@@ -98,36 +80,34 @@ def draw(
 @dataclass(slots=True)
 class _Drawing:
     circuit: Circuit
+    sizes: list[int]
     together: bool
     boxes: list[str] = field(default_factory=list)
     edges: list[str] = field(default_factory=list)
     rules: list[tuple[str, bool, float]] = field(default_factory=list)
     known: dict[Formula, str] = field(default_factory=dict)
-    sizes: list[int] = field(default_factory=list)
 
     def rule(self, index: int) -> None:
-        """Draw what a rule rests on and remember its weight."""
         rule = self.circuit.rules[index]
-        self.sizes = self.sizes or node_sizes(self.circuit)
-        if self.sizes[rule.node] > MAX_LITERALS_IN_TEXT:
-            name = self._box(f"a rule of {self.sizes[rule.node]} literals", "box", "#eeeeee")
-            self.rules.append((name, False, rule.weight))
+        size = self.sizes[rule.node]
+        if size > MAX_LITERALS_IN_TEXT:
+            name, negated = self._box(f"a rule of {size} literals", "box", "#eeeeee"), False
         else:
             name, negated = self._part(formula(self.circuit, rule.node))
-            self.rules.append((name, negated, rule.weight))
+        self.rules.append((name, negated, rule.weight))
 
     def finish(self, target: str) -> str:
-        """Return the whole picture in Graphviz' language."""
         few = len(self.rules) <= MAX_RULES_TOP_DOWN
         layout = "rankdir=TB, nodesep=0.3, ranksep=0.5" if few else "rankdir=LR, nodesep=0.12, ranksep=0.7"
-        heading = f'label="{_escaped(self._title(target))}", labelloc=t, fontsize=14, '
+        title = _escaped(self._title(target))
+        heading = f'label="{title}", labelloc=t, fontsize=14, '
         lines = [
             "digraph circuit {",
             f'graph [{layout}, {"" if self.together else heading}fontname="{_FONT}", bgcolor="white", dpi=144];',
             f'node [fontname="{_FONT}", fontsize=11, color="{_LINES}", penwidth=1];',
             f'edge [fontname="{_FONT}", fontsize=10, color="{_LINES}", arrowsize=0.6];',
             *self.boxes,
-            *(self._one_sum(target) if self.together else self._many_sums()),
+            *self._sums(title),
             *self.edges,
         ]
         largest = max((abs(weight) for *_, weight in self.rules), default=0.0) or 1.0
@@ -147,12 +127,11 @@ class _Drawing:
             title += f"\n({len(self.rules)} of {len(self.circuit.rules)} rules shown)"
         return title
 
-    def _one_sum(self, target: str) -> list[str]:
-        style = 'shape=box, style="rounded,filled", fillcolor="#dfeaf5", margin="0.2,0.1"'
-        return [f'sum [label="{_escaped(self._title(target))}", {style}];']
-
-    def _many_sums(self) -> list[str]:
-        """Return one sum sign per rule, one below the other."""
+    def _sums(self, title: str) -> list[str]:
+        """Return the sum, or beyond two dozen rules one sum sign per rule, one below the other."""
+        if self.together:
+            style = 'shape=box, style="rounded,filled", fillcolor="#dfeaf5", margin="0.2,0.1"'
+            return [f'sum [label="{title}", {style}];']
         style = 'label="Σ", shape=circle, style=filled, fillcolor="#dfeaf5", margin=0, width=0.28, fixedsize=true'
         names = [f"sum{i}" for i in range(len(self.rules))]
         return [*(f"{name} [{style}];" for name in names), f"{{rank=same; {'; '.join(names)};}}"]
@@ -203,11 +182,7 @@ def _negations(condition: Formula) -> tuple[int, int]:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the text in lines, broken at spaces, but not beside a comparison sign.
-
-    >>> _wrapped("distance to the nearest of all stations > 755 or distance is missing")
-    ['distance to the nearest of all', 'stations > 755 or distance is', 'missing']
-    """
+    """Return the text in lines, broken at spaces, but not beside a comparison sign."""
     for sign in _SIGNS:
         text = text.replace(f" {sign} ", f"\0{sign}\0")
     lines = [""]
@@ -220,11 +195,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    r"""Return text for a quoted string of Graphviz: a backslash or quote in it means itself, a line break is kept.
-
-    >>> print(_escaped('a\\n "b"\nc'))
-    a\\n \"b\"\nc
-    """
+    """Return text for a quoted string of Graphviz: a backslash or quote in it means itself, a line break is kept."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", "\\n")
 
 

@@ -6,7 +6,6 @@ one small table over blocks, computed in full against the background rows: nothi
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,25 +60,17 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-        rows = self._rows()
+        rows = [(weight_text(self.intercept, self.decimals), "intercept")]
+        rows += [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
         width = max(len(weight) for weight, _ in rows)
-        lines = [f"{weight:>{width}}  {text}" for weight, text in rows]
-        return "\n".join([self._title(), *lines])
+        interval = "" if self.interval is None else f" ({interval_text(*self.interval)})"
+        title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}{interval}"
+        return "\n".join([title, *(f"{weight:>{width}}  {text}" for weight, text in rows)])
 
     def _repr_html_(self) -> str:
         from dln.report import explanation_html  # the page imports this module
 
         return explanation_html(self)
-
-    def _title(self) -> str:
-        title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}"
-        if self.interval is None:
-            return title
-        return f"{title} ({interval_text(*self.interval)})"
-
-    def _rows(self) -> list[tuple[str, str]]:
-        terms = [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
-        return [(weight_text(self.intercept, self.decimals), "intercept"), *terms]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,46 +95,24 @@ class Explanations(Records[Explanation]):
 
 
 def interval_text(low: float, high: float) -> str:
-    """Return an interval of the usual coverage in words.
-
-    >>> interval_text(31120.5, 34120.5)
-    '90 % interval: 31120.5 to 34120.5'
-    """
     return f"{USUAL:.0%} interval: {low:.12g} to {high:.12g}".replace("%", " %", 1)
 
 
 def explain(
     circuit: Circuit, columns: Sequence[Values], target: str = "prediction", intervals: Intervals | None = None
 ) -> Explanations:
-    """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit.
-
-    >>> from dln.circuit._circuit import Above, Column, IsIn, Rule
-    >>> table = (Column("bmi"), Column("smoker", ("no", "yes")))
-    >>> circuit = Circuit(table, (Above(0, 30.0), IsIn(1, (1,))), (), (Rule(0, 310.5), Rule(1, 23900.0)), 8410.0, 1)
-    >>> explain(circuit, [np.array([35.0]), np.array([1])], "charges")
-    charges = 32620.5
-     8410.0  intercept
-    23900.0  smoker = "yes"
-      310.5  bmi > 30
-    """
+    """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit."""
     predictions = circuit.evaluate(columns)
     half_width = None if intervals is None else intervals.half_width(USUAL)
     fires = circuit.rule_values(columns)
     order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
-    return Explanations(
-        tuple(
-            Explanation(
-                float(prediction),
-                circuit.intercept,
-                tuple(terms[i] for i in order if fires[i][row]),
-                circuit.decimals,
-                target,
-                None if half_width is None else (float(prediction - half_width), float(prediction + half_width)),
-            )
-            for row, prediction in enumerate(predictions)
-        )
-    )
+    rows = []
+    for row, value in enumerate(predictions.tolist()):
+        fired = tuple(terms[i] for i in order if fires[i][row])
+        interval = None if half_width is None else (value - half_width, value + half_width)
+        rows.append(Explanation(value, circuit.intercept, fired, circuit.decimals, target, interval))
+    return Explanations(tuple(rows))
 
 
 def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
@@ -161,7 +130,6 @@ def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
 
 
 def importance_table(circuit: Circuit, rules: RuleTable, inputs: Sequence[str]) -> Importances:
-    """Return the importance of each column with its name, the largest first."""
     shares = feature_importances(circuit, rules).tolist()
     rows = [
         Importance(_input(column.name, inputs), column.name, share)
@@ -221,12 +189,10 @@ def _rule_shapley(table: npt.NDArray[Any], joint: Floats) -> list[Floats]:
     results = []
     for i in range(n):
         value = np.zeros(table.shape)
-        rest = [j for j in range(n) if j != i]
-        for size in range(n):
+        for known in (known for known in worth if not known >> i & 1):
+            size = known.bit_count()
             factor = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
-            for coalition in itertools.combinations(rest, size):
-                known = sum(1 << j for j in coalition)
-                value += factor * (worth[known | 1 << i] - worth[known])
+            value += factor * (worth[known | 1 << i] - worth[known])
         results.append(value)
     return results
 
@@ -246,16 +212,12 @@ def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | Category
 
 
 def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.intp]:
-    """Return the block of every value of a column."""
+    # A category column of which only "is missing" is tested has a number axis without cut-offs.
+    missing = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
     if isinstance(axis, CategoryAxis):
         blocks = np.full(len(values), len(axis.groups), dtype=np.intp)
         for block, codes in enumerate(axis.groups):
             blocks[np.isin(values, codes)] = block
-        missing = values == MISSING
-    elif values.dtype.kind == "f" or axis.cutoffs:
-        missing = np.isnan(values)
+    else:
         blocks = np.where(missing, 0, np.searchsorted(axis.cutoffs, values.astype(np.float64), side="left"))
-    else:  # a category column of which only "is missing" is tested
-        missing = values == MISSING
-        blocks = np.zeros(len(values), dtype=np.intp)
     return np.where(missing, axis.size - 1, blocks) if axis.missing else blocks

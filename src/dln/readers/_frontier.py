@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from dln.circuit._circuit import Circuit, on_grid
-from dln.readers._rules import Records, columns_of
+from dln.readers._rules import Records
 
 #: A larger size is mentioned if it raises the held-out R² by so much.
 MIN_GAIN: Final = 0.005
@@ -14,12 +14,7 @@ MIN_GAIN: Final = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A size, and the best model found that keeps it.
-
-    `max_conditions` is the limit, `conditions` and `rules` are those of the model; `r2` is its held-out R²: the share
-    of the target's variance that it explains on held-out rows. Of sizes beyond the model's own only `r2` is known, and
-    `circuit` is None.
-    """
+    """A size, the best model found that keeps it, its held-out R²; beyond the model's own size only `r2` is known."""
 
     max_conditions: int
     conditions: int | None
@@ -37,18 +32,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Frontier(Records[Point]):
-    """Points from the smallest size to the largest, and the held-out R² of the best model of any size that was found.
-
-    >>> points = (Point(10, 9, 5, 0.71), Point(100, 98, 40, 0.883), Point(200, None, None, 0.891))
-    >>> Frontier(points, ceiling=0.91)
-    conditions  rules  held-out R²
-            10      5        0.710
-           100     40        0.883
-           200               0.891
-      no limit               0.910  best model found
-    """
+    """Points from the smallest size to the largest, and the held-out R² of the best model found of any size."""
 
     rows: tuple[Point, ...]
+    _names: ClassVar = ("max_conditions", "conditions", "rules", "r2", "can_be_pruned_to")
     ceiling: float | None = None
 
     def __repr__(self) -> str:
@@ -82,8 +69,7 @@ class Frontier(Records[Point]):
     def pruned(self, max_conditions: int) -> Frontier:
         """Return the frontier of the largest model that has at most so many conditions.
 
-        Its smaller models are kept; of larger ones only the held-out R². Below the smallest model the intercept alone
-        is left: the mean prediction of that model.
+        Below the smallest model the intercept alone is left: the mean prediction of that model.
         """
         if max_conditions < 0:
             message = f"max_conditions must be at least 0, got {max_conditions}"
@@ -93,9 +79,6 @@ class Frontier(Records[Point]):
         n_kept = fitting[-1] + 1 if fitting else 0
         kept = self.rows[:n_kept] or (_intercept_alone(self.rows[min(sizes)]),)
         return replace(self, rows=(*kept, *(replace(p, circuit=None, support=()) for p in self.rows[n_kept:])))
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows, ("max_conditions", "conditions", "rules", "r2", "can_be_pruned_to"))
 
 
 def _intercept_alone(point: Point) -> Point:

@@ -1,20 +1,14 @@
 """Prediction intervals with guaranteed coverage: conformal, from errors on held-out rows.
 
-The errors are those of predictions for rows that had no part in making them: neither in choosing rules nor in weighting
-them. Errors of rows on which rules were chosen are too small, whatever is refitted afterwards.
-
-- From *rows set aside*, an interval of coverage c covers the target of a new row with probability c or more, whatever
-  the model and the distribution, if the new row is drawn like those set aside (split conformal prediction).
-- From *folds*, each row predicted by a model of the others, the same holds nearly, for the model is a little better
-  than those of the folds; a distribution can be made for which coverage falls short.
-
+Held-out rows had no part in choosing rules or weights. From *rows set aside*, an interval of coverage c covers the
+target of a new row with probability c or more, whatever the model and the distribution, if it is drawn like those set
+aside (split conformal prediction). From *folds*, each row predicted by a model of the others, the same holds nearly.
 Both are averages over rows: for a given kind of row it can be more or less.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Final, Literal, TypeAlias
@@ -42,10 +36,6 @@ class Intervals:
     """Prediction intervals: for each coverage 1/200, 2/200, … the half-width of its interval, ascending.
 
     `widths` ends at the largest coverage that the rows allow; `weight` is the number of rows.
-
-    >>> intervals = Intervals(tuple(range(180)), "rows set aside", 19.0)
-    >>> intervals.half_width(0.5), intervals.half_width(0.9), intervals.half_width(0.99)
-    (99, 179, inf)
     """
 
     widths: tuple[float, ...]
@@ -62,15 +52,6 @@ class Intervals:
         return self.widths[step - 1] if step <= len(self.widths) else float("inf")
 
 
-def check_widths(widths: Sequence[float]) -> str | None:
-    """Return the fault in widths from a file, or None."""
-    if len(widths) >= STEPS:
-        return f"expected at most {STEPS - 1} widths, got {len(widths)}"
-    if any(not 0 <= width < float("inf") for width in widths) or list(widths) != sorted(widths):
-        return "widths must be finite, not negative, and ascend"
-    return None
-
-
 def conformal_intervals(
     predictions: npt.ArrayLike, y: npt.ArrayLike, weight: npt.ArrayLike | None, source: Source
 ) -> Intervals:
@@ -80,7 +61,7 @@ def conformal_intervals(
     ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new row weighs
     that average.
     """
-    from dln.data._rows import check_weight  # imports Numba, which readers of model files must not
+    from dln.data._rows import check_weight
 
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
@@ -103,9 +84,5 @@ def conformal_intervals(
 
 
 def _rounded_up(width: float) -> float:
-    """Return the smallest number of few digits that is not below a width.
-
-    >>> _rounded_up(1234.5), _rounded_up(0.00012), _rounded_up(0.0)
-    (1235.0, 0.00012, 0.0)
-    """
+    """Return the smallest number of few digits that is not below a width."""
     return float(Context(prec=DIGITS, rounding=ROUND_CEILING).plus(Decimal(repr(width))))

@@ -7,35 +7,16 @@ from typing import Final
 from dln.circuit._circuit import Circuit
 from dln.circuit._words import Notation, Written, category_text, name_text, node_text, number_text, weight_text
 
+_NAMED: Final = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
 _LATEX_SPECIAL: Final = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "{": r"\{",
-        "}": r"\}",
-        "$": r"\$",
-        "&": r"\&",
-        "#": r"\#",
-        "_": r"\_",
-        "%": r"\%",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        '"': "''",
-    }
+    {sign: rf"\text{name}{{}}" for sign, name in _NAMED.items()}
+    | {sign: f"\\{sign}" for sign in "{}$&#_%"}
+    | {'"': "''"}
 )
 
 
 def to_latex(circuit: Circuit, target: str = "prediction") -> str:
-    r"""Return the circuit as a LaTeX formula, one rule per line, the strongest weight first.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> print(to_latex(Circuit((Column("body_mass"),), (Above(0, 30.5),), (), (Rule(0, -2.5),), 1.0, 1), "y"))
-    \begin{aligned}
-    \text{y} ={} & 1 \\
-      & - 2.5 \cdot [\text{body\_mass} > 30.5]
-    \end{aligned}
-    """
+    """Return the circuit as a LaTeX formula, one rule per line, the strongest weight first."""
     lines = [rf"{latex_name(target)} ={{}} & {_latex_number(number_text(circuit.intercept))}"]
     for rule in sorted(circuit.rules, key=lambda rule: -abs(rule.weight)):
         sign = "-" if rule.weight < 0 else "+"
@@ -51,11 +32,7 @@ def latex_name(name: str) -> str:
 
 
 def _latex_number(text: str) -> str:
-    r"""Return the text of a number with its power of ten written as one.
-
-    >>> _latex_number("1e-07")
-    '1 \\times 10^{-7}'
-    """
+    """Return the text of a number with its power of ten written as one."""
     digits, _, exponent = text.partition("e")
     return rf"{digits} \times 10^{{{int(exponent)}}}" if exponent else digits
 

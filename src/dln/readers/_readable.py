@@ -88,14 +88,13 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain; a pandas Series or a dictionary is one row.
 
         Returns
         -------
         Explanations
-            One `Explanation` per row: ``prediction``, ``intercept``, ``terms`` and, where it is known, ``interval``.
-            ``to_pandas()`` and ``to_polars()`` have one line per row and term.
+            One `Explanation` per row; ``to_pandas()`` and ``to_polars()`` have one line per row and term.
 
         """
         check_is_fitted(self)
@@ -108,7 +107,7 @@ class ReadableModel:
 
         Parameters
         ----------
-        X : pandas, polars or pyarrow table, or array of shape (n_samples, n_features)
+        X : table or array of shape (n_samples, n_features)
             The rows to explain.
         background : table like X
             The rows that they are compared with, those of training for example.
@@ -119,11 +118,6 @@ class ReadableModel:
             Contribution of each input column to the prediction of each row; parts of a date are added up.
         base : float
             The mean prediction of the background.
-
-        Raises
-        ------
-        ValueError
-            If a rule reads too many columns for exact values.
 
         """
         check_is_fitted(self)
@@ -155,9 +149,8 @@ class ReadableModel:
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
         """Return an interval for every row that holds its target with the given probability, on average over rows.
 
-        The guarantee: if new rows are drawn like those that the model was calibrated with (`calibrate`), the share of
-        them whose target lies in its interval is expected to be `coverage` or more, whatever the distribution. With
-        intervals from the folds of a fit this holds nearly. Wider coverage gives wider intervals: bands never cross.
+        The guarantee, whatever the distribution, is for new rows drawn like those of `calibrate`; with intervals from
+        the folds of a fit it holds nearly.
 
         Parameters
         ----------
@@ -171,16 +164,12 @@ class ReadableModel:
         ndarray of shape (n_samples, 2)
             Lower and upper ends; infinite if the calibration rows are too few for the coverage.
 
-        Raises
-        ------
-        AttributeError
-            If the model was not calibrated, and its fit had no held-out rows.
-
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
-            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
-            raise AttributeError(message)
+            raise AttributeError(
+                "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
+            )
         half_width = self.intervals_.half_width(coverage)
         predicted = self.predict(X)
         return np.stack([predicted - half_width, predicted + half_width], axis=1)
@@ -196,7 +185,6 @@ class ReadableModel:
         Returns
         -------
         CircuitCost
-            Its ``total``, and the parts that make it up.
 
         """
         check_is_fitted(self)
@@ -214,8 +202,7 @@ class ReadableModel:
         Parameters
         ----------
         kind : {"circuit", "importance", "history", "frontier"}, default="circuit"
-            A picture of the rules, or a chart: of the columns' importance, of the training, or of conditions against
-            held-out R².
+            A picture of the rules, or a chart: of importances, of the training, or of conditions against held-out R².
         max_rules : int or None, default=20
             Largest number of rules in the picture, those that move the prediction most; None: all.
         ax : matplotlib axes, optional
@@ -255,8 +242,7 @@ class ReadableModel:
 
         """
         if getattr(self, "edits_", ()) and max_conditions < self.rules_.n_conditions:
-            message = "an edited model has no smaller models: leave rules out by edit(drop=…), or fit again"
-            raise ValueError(message)
+            raise ValueError("an edited model has no smaller models: leave rules out by edit(drop=…), or fit again")
         frontier = self.frontier_.pruned(max_conditions)
         point = frontier.own
         assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)

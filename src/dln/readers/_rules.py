@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,8 @@ class Records(Generic[Row]):
 
     __slots__ = ()
     rows: tuple[Row, ...]
+    _names: ClassVar[tuple[str, ...]]
+    """The attributes of records that are columns of a frame."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -58,7 +60,7 @@ class Records(Generic[Row]):
         return pl.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
-        raise NotImplementedError
+        return {name: [getattr(row, name) for row in self.rows] for name in self._names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +82,10 @@ class RuleRow:
 
 @dataclass(frozen=True, slots=True)
 class RuleTable(Records[RuleRow]):
-    """The rules of a model, those that move the prediction most first.
-
-    >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
-    >>> circuit = Circuit(
-    ...     columns=(Column("bmi"), Column("smoker", ("no", "yes"))),
-    ...     literals=(Above(0, 30.0), IsIn(1, (1,))),
-    ...     gates=(Gate(1, 0, 1),),
-    ...     rules=(Rule(2, 23900.0), Rule(0, -310.5)),
-    ...     intercept=8410.0,
-    ...     decimals=1,
-    ... )
-    >>> table = rule_table(circuit, [0.1, 0.5], target="charges")
-    >>> print(table)
-    charges = 8410 + the weights of the rules that fire
-     weight  fires   moves  rule
-    23900.0  10.0%  7170.0  bmi > 30 and smoker = "yes"
-     -310.5  50.0%   155.2  bmi > 30
-    3 conditions in 2 rules
-    >>> table[0].rule, len(table), table.n_conditions
-    ('bmi > 30 and smoker = "yes"', 2, 3)
-    """
+    """The rules of a model, those that move the prediction most first."""
 
     rows: tuple[RuleRow, ...]
+    _names: ClassVar = tuple(field.name for field in fields(RuleRow) if field.name != "index")
     intercept: float
     decimals: int
     target: str = "prediction"
@@ -119,12 +102,12 @@ class RuleTable(Records[RuleRow]):
 
     def __repr__(self) -> str:
         cells = [_HEADINGS, *self._cells()]
-        widths = [max(len(row[i]) for row in cells) for i in range(3)]
-        lines = [self._title()]
-        for row in cells:
-            numbers = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-            lines.append(f"{numbers}  {row[3]}")
-        return "\n".join([*lines, *self._rest()])
+        a, b, c = (max(len(row[i]) for row in cells) for i in range(3))
+        lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
+        if (hidden := len(self.rows) - MAX_ROWS) > 0:
+            lines.append(f"… and {hidden} more rules; to_pandas() has them all")
+        title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+        return "\n".join([title, *lines, self.size_text])
 
     def _repr_html_(self) -> str:
         from dln.report import rules_html  # the page imports this module
@@ -132,11 +115,7 @@ class RuleTable(Records[RuleRow]):
         return rules_html(self)
 
     def _columns(self) -> dict[str, list[Any]]:
-        named = columns_of(self.rows, [field.name for field in fields(RuleRow) if field.name != "index"])
-        return {"number": list(range(len(self))), **named}
-
-    def _title(self) -> str:
-        return f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+        return {"number": [*range(len(self))], **super(RuleTable, self)._columns()}
 
     def _cells(self) -> list[tuple[str, ...]]:
         digits = min(max(self.decimals, 0), 6)
@@ -150,10 +129,6 @@ class RuleTable(Records[RuleRow]):
             for row in self.rows[:MAX_ROWS]
         ]
 
-    def _rest(self) -> list[str]:
-        hidden = len(self.rows) - MAX_ROWS
-        return [*([f"… and {hidden} more rules; to_pandas() has them all"] if hidden > 0 else []), self.size_text]
-
 
 @dataclass(frozen=True, slots=True)
 class Importance:
@@ -166,42 +141,25 @@ class Importance:
 
 @dataclass(frozen=True, slots=True)
 class Importances(Records[Importance]):
-    """The importance of each column that the model was fitted to, parts of dates one by one, the largest first.
-
-    >>> Importances((Importance("area", "area", 0.75), Importance("sold", "sold (month)", 0.25)))
-     75.0%  area
-     25.0%  sold (month)
-    """
+    """The importance of each column that the model was fitted to, parts of dates one by one, the largest first."""
 
     rows: tuple[Importance, ...]
+    _names: ClassVar = ("input", "column", "importance")
 
     def __repr__(self) -> str:
         return "\n".join(f"{row.importance:>6.1%}  {name_text(row.column)}" for row in self.rows)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return columns_of(self.rows, [field.name for field in fields(Importance)])
-
-
-def columns_of(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Return some attributes of records, a list of each."""
-    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def rule_table(
     circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64] | None, target: str = "prediction"
 ) -> RuleTable:
-    """Return the table of a circuit's rules; `support` is the share of training rows on which each rule fires.
-
-    If it is None, contributions are unknown too, and the heaviest rules come first.
-    """
+    """Return the table of a circuit's rules; without their `support`, the heaviest rules come first."""
     rows = []
-    if support is None:
-        support = [math.nan] * len(circuit.rules)
+    shares = [math.nan] * len(circuit.rules) if support is None else map(float, support)
     conditions = count_conditions(circuit)
-    for index, (rule, share) in enumerate(zip(circuit.rules, support, strict=True)):
-        contribution = abs(rule.weight) * math.sqrt(float(share) * max(1.0 - float(share), 0.0))
-        text = node_text(circuit, rule.node)
-        rows.append(RuleRow(text, rule.weight, float(share), contribution, conditions[index], index))
+    for index, (rule, share) in enumerate(zip(circuit.rules, shares, strict=True)):
+        contribution = abs(rule.weight) * math.sqrt(share * max(1.0 - share, 0.0))
+        rows.append(RuleRow(node_text(circuit, rule.node), rule.weight, share, contribution, conditions[index], index))
 
     # Equal contributions in the order of the circuit: the table of a model never changes.
     def order(row: RuleRow) -> tuple[float, float, int]:
@@ -212,9 +170,5 @@ def rule_table(
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:
-    """Return the weighted share of rows on which each rule fires.
-
-    >>> rule_support([np.array([True, False]), np.array([True, True])], np.array([3.0, 1.0]))
-    [0.75, 1.0]
-    """
+    """Return the weighted share of rows on which each rule fires."""
     return [float(np.average(rule, weights=weight)) for rule in fires]

@@ -16,11 +16,8 @@ MAX_NAMES: Final = 20
 def summary_facts(model: Any) -> list[tuple[str, str]]:
     """Return names and texts of the facts of a fitted model; those of the training of networks first."""
     facts, circuit = model.training_facts_, model.circuit_
-    lines = [("rows", f"{thousands(facts['rows'])}, {thousands(facts['distinct_rows'])} of them distinct")]
-    if facts["distinct_rows"] == facts["rows"]:
-        lines = [("rows", thousands(facts["rows"]))]
-    if facts.get("network") is not None:
-        lines += _network_facts(model, facts["network"])
+    distinct = f", {thousands(facts['distinct_rows'])} of them distinct" * (facts["distinct_rows"] < facts["rows"])
+    network = [] if facts.get("network") is None else _network_facts(model, facts["network"])
     literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
     costs = [f"{thousands(int(model.cost(reading)))} ({reading})" for reading in get_args(Reading)]
     importances = model.importances_
@@ -28,7 +25,8 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
     unread = [name_text(row.column) for row in importances if row.column not in used]
     return [
-        *lines,
+        ("rows", f"{thousands(facts['rows'])}{distinct}"),
+        *network,
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("operations", f"{' or '.join(costs)} per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from dln._errors import import_extra
@@ -16,12 +17,8 @@ def to_sympy(circuit: Circuit) -> Any:
     A number column is an extended real symbol of its name; ``smoker = "yes"`` and ``bmi is missing`` are Boolean
     symbols of just these names. `sympy_symbols` lists them. SymPy knows no missing number: it is -oo here, above no
     cut-off, with its "is missing" true.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> to_sympy(Circuit((Column("age"),), (Above(0, 47.5),), (), (Rule(0, 2.0),), 1.0, 0))
-    Piecewise((2.0, age > 47.5), (0, True)) + 1.0
     """
-    sympy = _sympy()
+    sympy = import_extra("sympy", "to_sympy()", "symbolic")
     symbols = sympy_symbols(circuit)
     terms = [sympy.Float(circuit.intercept)]
     for rule in circuit.rules:
@@ -35,15 +32,13 @@ def sympy_symbols(circuit: Circuit) -> dict[tuple[int, int | str | None], Any]:
 
     Names that would be the same, of two columns of one name, get a number.
     """
-    sympy = _sympy()
+    sympy = import_extra("sympy", "to_sympy()", "symbolic")
     used: set[str] = set()
     symbols: dict[tuple[int, int | str | None], Any] = {}
 
     def add(key: tuple[int, int | str | None], name: str, **assumptions: bool) -> None:
-        unique, count = name, 1
-        while unique in used:
-            count += 1
-            unique = f"{name} ({count})"
+        numbered = (f"{name} ({count})" for count in itertools.count(2))
+        unique = next(text for text in itertools.chain([name], numbered) if text not in used)
         used.add(unique)
         symbols[key] = sympy.Symbol(unique, **assumptions)
 
@@ -57,12 +52,7 @@ def sympy_symbols(circuit: Circuit) -> dict[tuple[int, int | str | None], Any]:
     return symbols
 
 
-def _sympy() -> Any:
-    return import_extra("sympy", "to_sympy()", "symbolic")
-
-
 def _condition(sympy: Any, condition: Formula, symbols: dict[tuple[int, int | str | None], Any]) -> Any:
-    """Return a formula as a SymPy expression."""
     match condition:
         case bool():
             return sympy.true if condition else sympy.false
@@ -74,25 +64,15 @@ def _condition(sympy: Any, condition: Formula, symbols: dict[tuple[int, int | st
             odd = sympy.Xor(*(_condition(sympy, part, symbols) for part in parts))
             return sympy.Not(odd) if even else odd
         case NumberCondition():
-            return _number(sympy, condition, symbols[condition.column, None], symbols[condition.column, "missing"])
+            known = _intervals(sympy, condition, symbols[condition.column, None])
+            holds_if_missing = condition.low  # of the intervals alone: a missing number is -oo
         case CategoryCondition():
             named = sympy.Or(*(symbols[condition.column, code] for code in condition.codes))
-            return _category(sympy, condition, named, symbols[condition.column, "missing"])
-
-
-def _number(sympy: Any, condition: NumberCondition, x: Any, missing: Any) -> Any:
-    """Return the intervals of a condition, and what it says of missing numbers where they say something else."""
-    intervals = _intervals(sympy, condition, x)
-    if condition.low == condition.missing:
-        return intervals
-    return sympy.Or(intervals, missing) if condition.missing else sympy.And(intervals, sympy.Not(missing))
-
-
-def _category(sympy: Any, condition: CategoryCondition, named: Any, missing: Any) -> Any:
-    """Return a condition on categories: those that it names, or all others."""
-    if not condition.other:
-        return sympy.Or(named, missing) if condition.missing else named
-    return sympy.Not(named) if condition.missing else sympy.And(sympy.Not(named), sympy.Not(missing))
+            known, holds_if_missing = sympy.Not(named) if condition.other else named, condition.other
+    missing = symbols[condition.column, "missing"]
+    if holds_if_missing == condition.missing:
+        return known
+    return sympy.Or(known, missing) if condition.missing else sympy.And(known, sympy.Not(missing))
 
 
 def _intervals(sympy: Any, condition: NumberCondition, x: Any) -> Any:

@@ -1,7 +1,6 @@
 """The report: a model, its scores and its reasons in one HTML file that needs nothing else.
 
-`_collect` computes a frozen `ReportData` from a model and, if they are given, rows; `_render` turns it into HTML by the
-templates, styles and scripts beside it. Neither depends on the other.
+`_collect` computes a frozen `ReportData` from a model and rows, `_render` turns it into HTML by templates.
 """
 
 from dln.report._reportable import ReportableModel, explanation_html, rules_html, write_report

@@ -79,7 +79,7 @@ def collect(
         card=card,
         columns=input_columns(effects, form.used, feature_importances(circuit, rules), typical, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
-        sizes=sizes(_frontier(model), rules.n_conditions),
+        sizes=sizes(getattr(model, "_frontier", None), rules.n_conditions),
         picture=picture,
         picture_note=note,
         warnings=caveats(card, known.n_rows, ranges, read),
@@ -102,28 +102,22 @@ def _rows(model: ReportableModel, X: Any, y: Any) -> tuple[list[Values] | None, 
 
 def _averaged_over(circuit: Circuit, data: list[Values] | None, typical: list[float]) -> list[Values]:
     """Return the rows that effects are averages over: a sample of the data, or the typical row alone."""
-    if data is None:
-        return [_one(column, value) for column, value in zip(circuit.columns, typical, strict=True)]
-    rows = evenly_spread(len(data[0]), MAX_AVERAGED)
-    return [values[rows] for values in data]
-
-
-def _one(column: Column, value: float) -> Values:
-    return np.array([value], dtype=np.float64 if column.categories is None else np.int32)
+    if data is not None:
+        rows = evenly_spread(len(data[0]), MAX_AVERAGED)
+        return [values[rows] for values in data]
+    kinds = [np.float64 if column.categories is None else np.int32 for column in circuit.columns]
+    return [np.array([value], dtype=kind) for value, kind in zip(typical, kinds, strict=True)]
 
 
 def _known(model: ReportableModel) -> Known:
-    frontier, training = _frontier(model), model.training_facts_
+    frontier: Frontier | None = getattr(model, "_frontier", None)
+    training = model.training_facts_
     own = None if frontier is None else frontier.own
     intervals = getattr(model, "intervals_", None)
     widths = [None if intervals is None else intervals.half_width(coverage) for coverage in (USUAL, 0.5)]
     half_width, middle = (None if width is None or width == float("inf") else float(width) for width in widths)
     ends = float(training["target_min"]), float(training["target_max"])
     return Known(training["rows"], ends, None if own is None else own.r2, half_width, middle)
-
-
-def _frontier(model: ReportableModel) -> Frontier | None:
-    return getattr(model, "_frontier", None)
 
 
 # --- rows, sizes, facts, picture --------------------------------------------------------------------------------------
@@ -138,7 +132,6 @@ def data_rows(
     include_rows: bool | int,  # noqa: FBT001 (as in `report`)
     row_numbers: npt.NDArray[np.intp],
 ) -> DataRows | None:
-    """Return the rows of the page, spread evenly over the data if there are too many, or None."""
     wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
     if wanted < 0:
         message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
@@ -171,30 +164,23 @@ def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
 
 
 def sizes(frontier: Frontier | None, n_conditions: int) -> Sizes | None:
-    """Return the frontier for the page, or None if it is unknown."""
     own = None if frontier is None else frontier.own
     if frontier is None or own is None or own.r2 is None:
         return None
     points = tuple(
-        SizePoint(
-            point.max_conditions if point.conditions is None else point.conditions, point.rules, point.r2, point is own
-        )
-        for point in frontier
-        if point.r2 is not None
+        SizePoint(p.max_conditions if p.conditions is None else p.conditions, p.rules, p.r2, p is own)
+        for p in frontier
+        if p.r2 is not None
     )
-    return Sizes(points, frontier.ceiling, _sentence(frontier, own.r2, n_conditions))
-
-
-def _sentence(frontier: Frontier, r2: float, n_conditions: int) -> str:
-    sentence = f"This model's {counted(n_conditions, 'condition')} reach R² {r2:.3f} on held-out rows"
     more = frontier.worthwhile()
-    if more is None:
-        return f"{sentence}; no larger model was clearly better."
-    return f"{sentence}; {more.max_conditions} conditions would reach {more.r2:.3f}."
+    rest = "no larger model was clearly better"
+    if more is not None:
+        rest = f"{more.max_conditions} conditions would reach {more.r2:.3f}"
+    size = counted(n_conditions, "condition")
+    return Sizes(points, frontier.ceiling, f"This model's {size} reach R² {own.r2:.3f} on held-out rows; {rest}.")
 
 
 def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
-    """Yield the facts of a fitted model; `model_file` is the name of its file, if it came from one."""
     training = model.training_facts_
     rows = f"{thousands(training['rows'])} rows"
     if training["distinct_rows"] < training["rows"]:
@@ -231,7 +217,6 @@ _SHOWN: Final = 0.58
 
 
 def picture_svg(picture: Picture) -> tuple[str | None, str]:
-    """Return the SVG and an empty note, or None and the reason."""
     try:
         return _cleaned(picture.svg), ""
     except MissingExtraError as error:
@@ -248,9 +233,8 @@ def _cleaned(svg: str) -> str:
 
 
 def _kept(element: ET.Element) -> ET.Element:
-    made = ET.Element(
-        element.tag.removeprefix(_SVG), {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES}
-    )
+    attributes = {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES}
+    made = ET.Element(element.tag.removeprefix(_SVG), attributes)
     made.text = element.text if made.tag == "text" else None
     for inner in element:
         if inner.tag.removeprefix(_SVG) in _ELEMENTS:

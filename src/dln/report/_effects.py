@@ -79,13 +79,11 @@ def input_columns(
     data: Sequence[Values] | None,
     ranges: Mapping[str, tuple[float, float]],
 ) -> tuple[InputColumn, ...]:
-    """Return the columns that rules read, in the order of `used`."""
     circuit = effects.prepared.circuit
     cutoffs = column_cutoffs(circuit.literals)
     made: list[InputColumn] = []
     for j in used:
-        column, values = circuit.columns[j], None if data is None else data[j]
-        share = float(importance[j])
+        column, values, share = circuit.columns[j], None if data is None else data[j], float(importance[j])
         if column.categories is None:
             learned = ranges.get(column.name)
             made.append(_number(effects, j, share, cutoffs.get(j, ()), typical[j], values, learned))
@@ -95,7 +93,6 @@ def input_columns(
 
 
 def column_cutoffs(literals: Sequence[object]) -> dict[int, tuple[float, ...]]:
-    """Return the cut-offs of each number column, ascending."""
     cutoffs: dict[int, set[float]] = {}
     for literal in literals:
         if isinstance(literal, Above):
@@ -153,17 +150,16 @@ def _category(effects: Effects, j: int, importance: float, typical: int, codes: 
     if not _is_boolean(column):
         choices.append((UNKNOWN, _other(choices)))
     choices.append((MISSING, "missing"))
+
+    def share(code: int) -> float | None:
+        return None if codes is None else float((codes == code).mean())
+
     return CategoryColumn(
         name=name_text(column.name),
         importance=importance,
-        options=tuple(
-            CategoryOption(
-                code, label, None if codes is None else float((codes == code).mean()), effects.average(j, code)
-            )
-            for code, label in choices
-        ),
+        options=tuple(CategoryOption(code, label, share(code), effects.average(j, code)) for code, label in choices),
         typical=typical,
-        missing=None if codes is None else float((codes == MISSING).mean()),
+        missing=share(MISSING),
     )
 
 
@@ -179,11 +175,6 @@ def _is_boolean(column: Column) -> bool:
 
 
 def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
-    """Return ends with a margin on both sides of the cut-offs.
-
-    >>> _around((10.0, 20.0)), _around((4.0,)), _around(())
-    ((9.0, 21.0), (2.0, 6.0), (0.0, 1.0))
-    """
     if not cutoffs:
         return 0.0, 1.0
     low, high = min(cutoffs), max(cutoffs)
@@ -192,19 +183,10 @@ def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
 
 
 def _step(low: float, high: float, cutoffs: Sequence[float]) -> float:
-    """Return the step of a slider: a power of ten, no finer than the cut-offs are.
-
-    >>> _step(18, 64, (47.5,)), _step(0, 3_400_000, (1_000_000.0,)), _step(15.96, 53.13, (30.025, 22.8))
-    (0.1, 10000.0, 0.1)
-    """
+    """Return the step of a slider: a power of ten, no finer than the cut-offs are."""
     finest = 10.0 ** math.ceil(math.log10(max((high - low) / _SLIDER_STEPS, 1e-300)))
-    digits = max((len(_decimals(cutoff)) for cutoff in cutoffs), default=0)
+    digits = max((len(f"{cutoff:.6f}".rstrip("0").partition(".")[2]) for cutoff in cutoffs), default=0)
     return max(finest, 10.0**-digits)
-
-
-def _decimals(number: float) -> str:
-    text = f"{number:.6f}".rstrip("0")
-    return text.partition(".")[2]
 
 
 def _rounded(value: float, step: float) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from dln.circuit._words import thousands
 from dln.report._figures import plain
-from dln.report._page_data import NumberColumn, Scores, Sizes
+from dln.report._page_data import Cell, NumberColumn, Scores, Sizes
 
 #: The plot of predicted against true.
 _SIDE: Final = 480.0
@@ -20,16 +20,14 @@ _BARS: Final = (132.0, 160.0)
 SIDES: Final = (8.0, 312.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(NamedTuple):
     """A position on an axis and its label."""
 
     at: float
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(NamedTuple):
     """A circle and its tooltip."""
 
     x: float
@@ -38,8 +36,7 @@ class Dot:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """An upright bar."""
 
     x: float
@@ -48,8 +45,7 @@ class Bar:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class ScatterChart:
+class ScatterChart(NamedTuple):
     """Predicted against true: dots sized by their numbers of rows, and the band of the 90 % interval."""
 
     x: tuple[Tick, ...]
@@ -62,41 +58,30 @@ class ScatterChart:
 
 
 def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
-    """Return the plot of predicted against true values."""
     low, high = scores.ends
     left, right = _EDGE
     top, bottom = _SIDE - right, _SIDE - left
     across, up = Scale(low, high, left, right), Scale(low, high, bottom, top)
     most = max((cell.n_rows for cell in scores.cells), default=1)
-    dots = tuple(
-        Dot(
-            across(cell.true),
-            up(cell.predicted),
-            round(2.2 + 3.6 * math.sqrt((cell.n_rows - 1) / max(most - 1, 1)), 1) if most > 1 else 3.0,
-            "",
-        )
-        for cell in scores.cells
-    )
+
+    def dot(cell: Cell) -> Dot:
+        radius = round(2.2 + 3.6 * math.sqrt((cell.n_rows - 1) / (most - 1)), 1) if most > 1 else 3.0
+        return Dot(across(cell.true), up(cell.predicted), radius, "")
+
     band = ""
     if half_width is not None:
-        corners = [
-            (low, low - half_width),
-            (high, high - half_width),
-            (high, high + half_width),
-            (low, low + half_width),
-        ]
+        corners = [(x, x + sign * half_width) for sign, ends in ((-1, (low, high)), (1, (high, low))) for x in ends]
         band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
     numbers = ticks(low, high, 4)
     return ScatterChart(
         tuple(Tick(across(number), thousands(number)) for number in numbers),
         tuple(Tick(up(number), thousands(number)) for number in numbers),
-        dots,
+        tuple(map(dot, scores.cells)),
         band,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EffectChart:
+class EffectChart(NamedTuple):
     """The prediction along a column: a staircase, cut-offs, and a histogram of the data."""
 
     line: str
@@ -108,7 +93,6 @@ class EffectChart:
 
 
 def effect_chart(column: NumberColumn) -> EffectChart:
-    """Return the chart of a number column."""
     low, high = column.ends
     across = Scale(low, high, *SIDES)
     levels = sorted({column.averages[0], *column.averages})
@@ -150,7 +134,6 @@ class SizesChart:
 
 
 def sizes_chart(sizes: Sizes) -> SizesChart:
-    """Return the chart of the held-out R² of other sizes."""
     known = [point for point in sizes.points if point.conditions > 0]
     low, high = _share_range([point.r2 for point in known] + ([] if sizes.ceiling is None else [sizes.ceiling]))
     largest = max((point.conditions for point in known), default=1)
@@ -181,11 +164,7 @@ def _share_range(shares: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps numbers from `low` to `high` to positions from `start` to `end`, by their logarithms if `log` is set.
-
-    >>> Scale(0.0, 10.0, 100.0, 200.0)(2.5)
-    125.0
-    """
+    """Maps numbers from `low` to `high` to positions from `start` to `end`, by their logarithms if `log` is set."""
 
     low: float
     high: float
@@ -194,18 +173,13 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return the position of a number, to a tenth."""
         low, high, value = map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
         share = (value - low) / (high - low) if high > low else 0.5
         return round(self.start + share * (self.end - self.start), 1)
 
 
 def ticks(low: float, high: float, n: int = 5) -> list[float]:
-    """Return about n round numbers between two others.
-
-    >>> ticks(0.0, 10.0), ticks(1122, 63770, 4), ticks(0.71, 0.93, 4)
-    ([0.0, 2.0, 4.0, 6.0, 8.0, 10.0], [20000.0, 40000.0, 60000.0], [0.75, 0.8, 0.85, 0.9])
-    """
+    """Return about n round numbers between two others."""
     if not high > low:
         return [low]
     rough = (high - low) / n

@@ -18,7 +18,7 @@ from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
 from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
-from dln.report._page_data import CategoryColumn, NumberColumn, ReportData
+from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
 #: Concatenated in this order to one function: each uses those before it.
@@ -26,7 +26,6 @@ _SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js
 
 
 def render(data: ReportData) -> str:
-    """Return the page."""
     template = _environment().get_template("page.html")
     style, script = "\n".join(map(_asset, _STYLES)), _script(data)
     columns = sorted(enumerate(data.columns), key=lambda one: -one[1].importance)
@@ -47,7 +46,6 @@ def render(data: ReportData) -> str:
 
 
 def render_part(template: str, **values: object) -> str:
-    """Return a part for a notebook."""
     return _environment().get_template(template).render(style=_asset("parts.css"), **values)
 
 
@@ -64,29 +62,19 @@ def _page_data(data: ReportData) -> dict[str, Any]:
         "decimals": data.decimals,
         "halfWidth": data.known.half_width,
         "line": [*SIDES, *LINE],
-        "columns": [
-            _number(column) if isinstance(column, NumberColumn) else _category(column) for column in data.columns
-        ],
+        "columns": list(map(_column, data.columns)),
         "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},
     }
 
 
-def _number(column: NumberColumn) -> dict[str, Any]:
-    return {
-        "typical": column.typical,
-        "learned": column.learned,
-        "ends": column.ends,
-        "cutoffs": column.cutoffs,
-        "averages": [float(f"{level:.7g}") for level in column.averages],
-    }
-
-
-def _category(column: CategoryColumn) -> dict[str, Any]:
-    return {
-        "typical": column.typical,
-        "codes": [option.code for option in column.options],
-        "labels": [option.label for option in column.options],
-    }
+def _column(column: InputColumn) -> dict[str, Any]:
+    if isinstance(column, NumberColumn):
+        averages = [float(f"{level:.7g}") for level in column.averages]
+        return {name: getattr(column, name) for name in ("typical", "learned", "ends", "cutoffs")} | {
+            "averages": averages
+        }
+    codes, labels = [option.code for option in column.options], [option.label for option in column.options]
+    return {"typical": column.typical, "codes": codes, "labels": labels}
 
 
 def _json(value: Any) -> str:
@@ -114,14 +102,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "alike": alike,
-        "plain": plain,
-        "points": points,
-        "signed": signed,
-        "thousands": thousands,
-        "percent": percent,
-        "counted": counted,
-        "bar": bar,
+        filter_.__name__: filter_ for filter_ in (alike, plain, points, signed, thousands, percent, counted, bar)
     }
     environment.globals["usual"] = percent(USUAL)
     return environment

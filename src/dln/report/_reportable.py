@@ -15,6 +15,7 @@ from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
 from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
+from dln.report._scorecard import scorecard
 
 
 class ReportableModel(ReadableModel):
@@ -23,18 +24,11 @@ class ReportableModel(ReadableModel):
     training_facts_: Mapping[str, Any]
 
     def report(
-        self,
-        path: AnyPath,
-        X: Any = None,
-        y: Any = None,
-        *,
-        include_rows: bool | int = False,
-        title: str | None = None,
+        self, path: AnyPath, X: Any = None, y: Any = None, *, include_rows: bool | int = False, title: str | None = None
     ) -> Path:
         """Write one interactive HTML page: rules, what-if, effects of columns, errors, and facts.
 
-        The page is one file that loads nothing and can be printed; its predictions are those of `predict`, bit for
-        bit. Needs the extra ``report``.
+        The page is one file that loads nothing and can be printed; its predictions are those of `predict`, bit for bit.
 
         Parameters
         ----------
@@ -81,27 +75,20 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 
 
 def model_html(model: ReportableModel) -> str:
-    """Return the scorecard of a fitted model."""
-    from dln.report._scorecard import scorecard
-
     return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
 
 
 def rules_html(rules: RuleTable) -> str:
-    """Return a table of rules, in its own order."""
     shown = tuple(
         CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
         for row in rules.rows[:MAX_ROWS]
     )
-    group = CardGroup((), shown, 1.0)
-    card = Scorecard(
-        name_text(rules.target), rules.intercept, rules.decimals, (group,), len(rules), rules.n_conditions, 0
-    )
+    facts = name_text(rules.target), rules.intercept, rules.decimals
+    card = Scorecard(*facts, (CardGroup((), shown, 1.0),), len(rules), rules.n_conditions, 0)
     return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
 
 
 def explanation_html(explanation: Explanation) -> str:
-    """Return an explanation of a prediction."""
     return _rendered("explanation.html", explanation=explanation, target=name_text(explanation.target))
 
 

@@ -31,7 +31,6 @@ _LINE: Final = 44
 
 
 def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
-    """Return the scorecard of a circuit; `rules` is its table of rules."""
     sizes = node_sizes(circuit)
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
     for row in rules:
@@ -64,27 +63,14 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
         for key, rows in by_columns.items()
     ]
     groups.sort(key=lambda group: (not group.columns, -group.share))
-    return Scorecard(
-        name_text(rules.target),
-        circuit.intercept,
-        circuit.decimals,
-        tuple(groups),
-        len(rules),
-        rules.n_conditions,
-        _lines(groups),
-    )
+    facts = name_text(rules.target), circuit.intercept, circuit.decimals
+    lines = sum(1 + sum(-(-len(_text(rule)) // _LINE) for rule in group.rules) for group in groups)
+    return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, lines)
 
 
 def _moved(row: RuleRow) -> float:
     """Return a rule's contribution, or its absolute weight if its support is unknown."""
     return abs(row.weight) if math.isnan(row.contribution) else row.contribution
-
-
-def _lines(groups: Sequence[CardGroup]) -> int:
-    lines = 0
-    for group in groups:
-        lines += 1 + sum(-(-len("".join(piece.text for piece in rule.words)) // _LINE) for rule in group.rules)
-    return lines
 
 
 # --- words of rules ---------------------------------------------------------------------------------------------------
@@ -99,12 +85,6 @@ _MARKED: Final = replace(
 
 
 def phrase(circuit: Circuit, node: int) -> Words:
-    """Return the words of a literal or gate, in pieces.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> phrase(Circuit((Column("age"),), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1), 0)
-    (Piece(kind='name', text='age'), Piece(kind='text', text=' > 47.5'))
-    """
     pieces = []
     for i, part in enumerate(node_text(circuit, node, _MARKED).split(_MARK)):
         if i % 2:
@@ -125,29 +105,21 @@ _LISTED: Final = 5
 
 
 def caveats(
-    card: Scorecard,
-    n_learned: int,
-    ranges: Mapping[str, tuple[float, float]],
-    data: Sequence[tuple[Column, Values]],
+    card: Scorecard, n_learned: int, ranges: Mapping[str, tuple[float, float]], data: Sequence[tuple[Column, Values]]
 ) -> tuple[str, ...]:
     """Return a sentence for each warning; `data` are the columns that rules read."""
     return (*_few_rows(card, n_learned), *(text for column, values in data for text in _column(column, values, ranges)))
 
 
 def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
-    rules = [rule for group in card.groups for rule in group.rules if rule.support is not None]
-    few = [rule for rule in rules if _resting_on(rule, n_learned) < FEW_ROWS]
+    known = [(rule, rule.support) for group in card.groups for rule in group.rules if rule.support is not None]
+    # The rows that fix a rule's weight are those on which it fires, or the others if fewer.
+    few = [rule for rule, support in known if round(min(support, 1.0 - support) * n_learned) < FEW_ROWS]
     if few:
         listed = "; ".join(_text(rule) for rule in few[:_LISTED])
         more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
         rest = "rests" if len(few) == 1 else "rest"
         yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {listed}{more}."
-
-
-def _resting_on(rule: CardRule, n_learned: int) -> int:
-    """Return the number of rows that fix the rule's weight: those on which it fires, or the others if fewer."""
-    support = rule.support or 0.0
-    return round(min(support, 1.0 - support) * n_learned)
 
 
 def _text(rule: CardRule) -> str:

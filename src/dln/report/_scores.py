@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -88,13 +89,10 @@ def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:
         distinct = np.unique(known)
         inner = np.unique(np.quantile(known, np.arange(1, _GROUPS) / _GROUPS, method="lower"))
         uppers = distinct if len(distinct) <= _GROUPS else np.unique(np.append(inner, known.max()))
-        lower = -np.inf
-        for upper in uppers:
+        for lower, upper in pairwise([-np.inf, *uppers.tolist()]):  # every group ends at a value of the column
             inside = (values > lower) & (values <= upper)
-            if inside.any():
-                first, last = plain(float(values[inside].min())), plain(float(values[inside].max()))
-                groups.append((first if first == last else f"{first} to {last}", inside))
-            lower = float(upper)
+            first, last = plain(float(values[inside].min())), plain(float(values[inside].max()))
+            groups.append((first if first == last else f"{first} to {last}", inside))
     return [*groups, ("missing", missing)] if missing.any() else groups
 
 

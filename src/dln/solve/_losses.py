@@ -1,4 +1,4 @@
-"""What predictions are judged by: the loss that the user chose, told as a share of what the best constant leaves."""
+"""The loss that the user chose, as a share of that of the best constant."""
 
 from __future__ import annotations
 

