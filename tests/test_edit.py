@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import dln
-from dln import DLNRegressor, RuleRegressor, RuleSyntaxError
+from dln import ConstraintError, DLNRegressor, RuleRegressor, RuleSyntaxError
 from models import bytes_of, network, small, some_table
 
 KINDS = ["rules", "network", "part of a network"]
@@ -238,3 +238,32 @@ def test_the_how_to_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) ->
             exec(text.replace("max_conditions=", "n_generations=0, n_teachers=0, max_conditions="), namespace)  # noqa: S102
         else:
             assert capsys.readouterr().out == text
+
+
+@cache
+def rising() -> RuleRegressor:
+    """Return a model whose prediction never falls as age rises."""
+    return small(monotonic_cst={"age": 1}).fit(*data())
+
+
+def test_constraints_are_proved_again() -> None:
+    """An edit that breaks a constraint is refused, and a refit finds weights that keep it."""
+    (X, y), model = data(), rising()
+    falling = model.edit(add=["age ≤ 33.5 and bmi > 27", "40 < age ≤ 50"])
+    assert [row.proved for row in falling.constraints_] == [True]
+    number = next(k for k, row in enumerate(model.rules_) if row.weight > 0 and "age >" in row.rule)
+    with pytest.raises(ConstraintError, match="never falls as age rises"):
+        model.edit(change={number: "age ≤ 33.5"})
+    new = model.edit(add=["age ≤ 33.5 and bmi > 27"]).refit(X, y.iloc[::-1].reset_index(drop=True))
+    weights = {row.rule: row.weight for row in new.rules_}
+    assert weights["age ≤ 33.5 and bmi > 27"] <= 0
+    assert new.refit(X, -y).score(X, -y) < 0.5  # falling targets cannot be followed
+    assert np.ptp(new.refit(X[:1], y[:1]).predict(X[:1])) == 0
+
+
+def test_columns_that_may_not_meet() -> None:
+    """A rule that joins columns of different groups cannot be added."""
+    X, y = data()
+    model = small(interaction_cst="no_interactions").fit(X, y)
+    with pytest.raises(ConstraintError, match="age, bmi"):
+        model.edit(add=["age > 33.5 and bmi > 27"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dln
-from dln import RuleRegressor, RuleSyntaxError
+from dln import ConstraintError, RuleRegressor, RuleSyntaxError
 from models import bytes_of, small, some_table
 
 FIXED = ["age > 60.25 and smoker = true", "bmi ≤ 25.5"]
@@ -125,3 +125,17 @@ def test_names_and_categories_are_those_of_the_table() -> None:
         small(fixed_rules=["agee > 3"]).fit(X, y)
     with pytest.raises(RuleSyntaxError, match="a category of region"):
         small(fixed_rules=['region = "z"']).fit(X, y)
+
+
+def test_fixed_rules_keep_constraints() -> None:
+    """Weights of fixed rules have the signs that the constraints ask for; rules that no sign saves are refused."""
+    X, y = some_table("300 rows")
+    model = small(fixed_rules=["age ≤ 33.5", "age > 60.25 and smoker = true"], monotonic_cst={"age": 1}).fit(X, y)
+    weights = {row.rule: row.weight for row in model.rules_}
+    assert weights["age ≤ 33.5"] <= 0 <= weights["age > 60.25 and smoker = true"]
+    assert all(row.proved for row in model.constraints_)
+    assert model.score(X, y) > 0.8
+    with pytest.raises(ConstraintError, match="never falls as age rises"):
+        small(fixed_rules=["40 < age ≤ 50"], monotonic_cst={"age": 1}).fit(X, y)
+    with pytest.raises(ConstraintError, match="age, smoker"):
+        small(fixed_rules=FIXED, interaction_cst="no_interactions").fit(X, y)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dln._errors import (
         CircuitError,
         CompileCacheWarning,
+        ConstraintError,
         ExportError,
         MissingExtraError,
         ModelFileError,
@@ -35,6 +36,7 @@ __all__ = [
     "Circuit",
     "CircuitError",
     "CompileCacheWarning",
+    "ConstraintError",
     "DLNRegressor",
     "ExportError",
     "MissingExtraError",

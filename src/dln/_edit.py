@@ -17,6 +17,7 @@ from dln._saving import learned_ranges, training_facts, without_unused_categorie
 from dln.circuit._build import constant, with_rules
 from dln.circuit._circuit import Circuit, Column, Values
 from dln.circuit._conditions import count_conditions
+from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
@@ -42,6 +43,7 @@ class EditableRegressor(CircuitRegressor):
 
     loss: Any
     quantile: float
+    _constraints: tuple[Constraint, ...] = ()
 
     def edit(
         self,
@@ -150,11 +152,12 @@ class EditableRegressor(CircuitRegressor):
         given = np.full(len(circuit.rules), np.nan)
         given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
         decimals = max(target.decimals, circuit.decimals) if frozen else target.decimals
+        signs = weight_signs(circuit, self._constraints)
         fitted: dict[str, Any] = {"intervals_": None}
         # One thread: the last bits of a matrix product depend on their number.
         with threadpool_limits(limits=1):
-            solved = refitted_weights(fires, standardised, some.weight, counts, loss, given)
-            held_out = _held_out(fires, standardised, some.weight, counts, loss, given)
+            solved = refitted_weights(fires, standardised, some.weight, counts, loss, given, signs)
+            held_out = _held_out(fires, standardised, some.weight, counts, loss, given, signs)
         if held_out is not None:
             true, predicted, weight = held_out
             fitted["r2"] = loss.explained(true, predicted, weight)
@@ -184,7 +187,8 @@ class EditableRegressor(CircuitRegressor):
         r2: float | None = None,
         **fitted: Any,
     ) -> Self:
-        """Return a copy with another circuit: the one place through which edited and refitted models come."""
+        """Return a copy with another circuit, or raise `ConstraintError` if it does not keep the constraints."""
+        check_constraints(circuit, self._constraints, self._target())
         n_conditions = sum(count_conditions(circuit))
         point = Point(n_conditions, n_conditions, len(circuit.rules), r2, circuit, tuple(support or ()))
         fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
@@ -242,11 +246,12 @@ class FixedRules:
     weight: Floats
     counts: Counts
     loss: Loss
+    constraints: tuple[Constraint, ...] = ()
 
     @cached_property
     def solved(self) -> tuple[float, Floats]:
         """The intercept and the weights of the fixed rules alone, for the standardised target."""
-        return refitted_weights(rule_values(self.circuit, self.values), self.y, self.weight, self.counts, self.loss)
+        return self._solved(self.circuit, rule_values(self.circuit, self.values))
 
     @threadpool_limits.wrap(limits=1)
     def predict(self, values: Sequence[Values]) -> Floats:
@@ -271,8 +276,11 @@ class FixedRules:
         fires = rule_values(both, self.values)
         kept = sorted({*range(n_fixed), *distinct(fires).tolist()})
         both = with_rules(both, [(both.rules[k].node, 0.0) for k in kept])
-        solved = refitted_weights(fires[kept], self.y, self.weight, self.counts, self.loss)
-        return weighted(both, solved, target, target.decimals)
+        return weighted(both, self._solved(both, fires[kept]), target, target.decimals)
+
+    def _solved(self, circuit: Circuit, fires: Bools) -> tuple[float, Floats]:
+        signs = weight_signs(circuit, self.constraints)
+        return refitted_weights(fires, self.y, self.weight, self.counts, self.loss, signs=signs)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
@@ -285,7 +293,7 @@ def weighted(circuit: Circuit, solved: tuple[float, Floats], target: Target, dec
 
 
 def _held_out(
-    fires: Bools, y: Floats, weight: Floats, counts: Counts, loss: Loss, given: Floats
+    fires: Bools, y: Floats, weight: Floats, counts: Counts, loss: Loss, given: Floats, signs: Sequence[int] | None
 ) -> tuple[Floats, Floats, Floats] | None:
     """Return targets, predictions and weights of held-out rows, each predicted without it; None of too few rows."""
     if len(y) < 2 * FOLDS:
@@ -293,7 +301,9 @@ def _held_out(
     parts = []
     for part in fold_weights(weight, FOLDS, counts):
         left, aside = np.flatnonzero(weight > part), np.flatnonzero(part)
-        intercept, weights = refitted_weights(fires[:, left], y[left], (weight - part)[left], counts[left], loss, given)
+        intercept, weights = refitted_weights(
+            fires[:, left], y[left], (weight - part)[left], counts[left], loss, given, signs
+        )
         parts.append((y[aside], intercept + weights @ fires[:, aside], part[aside]))
     true, predicted, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
     return true, predicted, weights

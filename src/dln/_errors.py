@@ -119,6 +119,15 @@ class TimeLimitWarning(UserWarning):
     """
 
 
+class ConstraintError(ValueError):
+    """A model breaks a constraint of its user, or there is no proof that it keeps it.
+
+    >>> raise ConstraintError("not proved: price never rises as distance rises: it rises by 12 where distance rises …")
+    Traceback (most recent call last):
+    dln._errors.ConstraintError: not proved: price never rises as distance rises: it rises by 12 where distance rises …
+    """
+
+
 class ExportError(ValueError):
     """A model that a target cannot hold, or a target that is not there.
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
@@ -25,10 +26,14 @@ from dln._regressor import (
 )
 from dln._saving import without_unused_categories
 from dln.circuit._build import with_rules
-from dln.circuit._circuit import Circuit, Values
+from dln.circuit._circuit import Circuit, Rule, Values
 from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._constraints import Constraint, check_constraints, weight_signs
+from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
+from dln.data._source import array_names, open_source
 from dln.data._target import Target
+from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source, conformal_intervals
 from dln.readers._rules import rule_support
@@ -81,6 +86,12 @@ class RuleRegressor(EditableRegressor):
     n_generations : int, default=16
         Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
         others from the best one, which is given more conditions for a while.
+    monotonic_cst : dict of names to -1, 0 or 1, list with one of them per column, or None, default=None
+        Columns of numbers as which rise the prediction may not fall (1) or may not rise (-1), missing values apart.
+        That holds for every input: it is proved of the finished model, and of those that `prune` returns.
+    interaction_cst : list of lists of columns, "no_interactions", "pairwise" or None, default=None
+        Columns that may meet in one rule: those of a group, by names or indices. Columns not named are one further
+        group. "no_interactions": one column per rule; "pairwise": two.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32
@@ -100,6 +111,8 @@ class RuleRegressor(EditableRegressor):
     ----------
     circuit_ : Circuit
         The model: rules in the user's names and units.
+    constraints_ : ConstraintTable
+        The constraints, each with a sentence and the outcome of its proof.
     frontier_ : Frontier
         Conditions against held-out R², and the best models found for fewer conditions.
     intervals_ : Intervals
@@ -132,6 +145,8 @@ class RuleRegressor(EditableRegressor):
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
         "n_generations": [Interval(Integral, 0, None, closed="left")],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"no_interactions", "pairwise"}), None],
     }
 
     def __init__(
@@ -147,6 +162,8 @@ class RuleRegressor(EditableRegressor):
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
         n_generations: int = 16,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -165,6 +182,8 @@ class RuleRegressor(EditableRegressor):
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
         self.n_generations = n_generations
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -196,27 +215,28 @@ class RuleRegressor(EditableRegressor):
         deadline = Deadline(self.max_seconds)
         rows = Rows(self, X, y, sample_weight)
         unseen = rows.unseen(X_val, y_val)
-        fixed_rules = self._read_fixed_rules(rows)
+        constraints = self._read_constraints(X, rows)
+        fixed_rules = self._read_fixed_rules(rows, constraints)
         config = self._config(fixed_rules)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))
-            sample = self._sample(rows, some, values)
+            sample = self._sample(rows, some, values, constraints)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
-            fixed = FixedRules(fixed_rules, values, sample.y, sample.weight, sample.counts, config.loss)
+            fixed = FixedRules(fixed_rules, values, sample.y, sample.weight, sample.counts, config.loss, constraints)
             if fixed_rules.rules:
                 sample = sample._replace(y=sample.y - fixed.predict(values))
                 if validation is not None and unseen is not None:
                     validation = validation._replace(y=validation.y - fixed.predict(unseen.values))
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, fixed, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, fixed, constraints, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _read_fixed_rules(self, rows: Rows) -> Circuit:
-        """Return the circuit of the fixed rules, or raise where they do not fit the table or the limits."""
+    def _read_fixed_rules(self, rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
+        """Return the circuit of the fixed rules, or raise where they do not fit the table, the limits or each other."""
         empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
         texts = () if self.fixed_rules is None else self.fixed_rules
         circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
@@ -228,6 +248,9 @@ class RuleRegressor(EditableRegressor):
         ):
             if (limit := getattr(self, name)) is not None and size > limit:
                 raise ValueError(f"fixed_rules must keep within {name}={limit}, but they have {size} {what}")
+        for one, sign in zip(circuit.rules, weight_signs(circuit, constraints) or [0] * len(lengths), strict=True):
+            alone = replace(circuit, rules=(Rule(one.node, float(sign or 1)),), decimals=0)
+            check_constraints(alone, constraints, rows.target_name or "prediction")
         return circuit
 
     def _config(self, fixed: Circuit | None = None) -> FitConfig:
@@ -251,9 +274,25 @@ class RuleRegressor(EditableRegressor):
         n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
         return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))
 
-    def _sample(self, rows: Rows, some: CanonicalRows, values: Sequence[Values]) -> Sample:
+    @property
+    def constraints_(self) -> ConstraintTable:
+        """The constraints, each with a sentence and the outcome of its proof."""
+        check_is_fitted(self)
+        return constraint_table(self._constraints, self.circuit_.columns, self._target())
+
+    def _read_constraints(self, X: Any, rows: Rows) -> tuple[Constraint, ...]:
+        if self.monotonic_cst is None and self.interaction_cst is None:
+            return ()
+        source = open_source(X)
+        names = array_names(source.n_columns) if source.names is None else source.names
+        return read_constraints(self.monotonic_cst, self.interaction_cst, list(names), rows.table.columns)
+
+    def _sample(
+        self, rows: Rows, some: CanonicalRows, values: Sequence[Values], constraints: tuple[Constraint, ...]
+    ) -> Sample:
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
+        inputs = replace(inputs, constraints=constraints)
         counts = rows.counts[: len(some.index)]
         row_weight = float(some.weight.sum() / counts.sum())
         return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
@@ -273,6 +312,7 @@ class RuleRegressor(EditableRegressor):
         some: CanonicalRows,
         values: Sequence[Values],
         fixed: FixedRules,
+        constraints: tuple[Constraint, ...],
         *,
         were_set_aside: bool,
     ) -> None:
@@ -291,11 +331,14 @@ class RuleRegressor(EditableRegressor):
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
+        for circuit in circuits:
+            check_constraints(circuit, constraints, rows.target_name or "prediction")
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
         # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
         larger += [Point(size, None, None, r2) for size, r2 in explained.items()]
         self._learned(X, rows, circuits[-1])
+        self._constraints = constraints
         self.support_ = list(kept[-1].support)
         ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)
         self._frontier = Frontier(tuple(ascending), learned.ceiling)

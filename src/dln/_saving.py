@@ -143,6 +143,7 @@ def to_saved(model: Any) -> SavedModel:
         history=getattr(model, "history_", {}),
         training=model.training_facts_,
         network=getattr(model, "network_circuit_", None),
+        constraints=getattr(model, "_constraints", ()),
         **optional,
     )
 
@@ -160,6 +161,8 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
         fitted["network_circuit_"] = saved.circuit if saved.network is None else saved.network
+    else:
+        fitted["_constraints"] = tuple(saved.constraints)
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
     for name, field in OPTIONAL.items():

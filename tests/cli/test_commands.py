@@ -19,6 +19,8 @@ from dln.readers._frontier import Frontier, Point
 
 EMPTY = Circuit((Column("a"),), (), (), (), 0.0, 0)
 
+RULES = ("--learner", "rules")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -196,6 +198,26 @@ def test_options_reach_the_model(tmp_path):
     assert all(row.conditions <= 2 for row in small.rules_)
 
 
+def test_constraints_are_shown(tmp_path):
+    """`dln fit` passes constraints on, and `dln show`, its JSON and the report have them with their outcomes."""
+    given = ("--monotone", "area:+1", "--monotone", "sold_at (year):-1", "--interactions", "area, sold_at;district")
+    model = str(fit_houses(tmp_path, *RULES, *given, "--max-conditions", "5"))
+    dates = "sold_at (year), sold_at (month), sold_at (weekday)"
+    sentences = [
+        "price never falls as area rises",
+        "price never rises as sold_at (year) rises",
+        f"every rule reads columns of one group only: {{area, {dates}}}, {{district}}, {{garage}}",
+    ]
+    shown = run("show", model).stdout
+    assert all(f"constraint       {sentence}: proved\n" in shown for sentence in sentences)
+    document = json.loads(run("show", model, "--json").stdout)
+    assert [row["constraint"] for row in document["constraints"]] == sentences
+    assert all(row["proved"] for row in document["constraints"])
+    page = tmp_path / "page.html"
+    assert run("report", model, "-o", str(page)).exit_code == 0
+    assert f"{sentences[0]}: proved" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -203,6 +225,14 @@ def test_options_reach_the_model(tmp_path):
         (("--max-conditions", "0"), "--max-conditions must be a whole number above 0, or none, got '0'"),
         (("--max-rules", "4"), "--max-rules does not go with the network"),
         (("--max-rule-length", "4", "--learner", "network"), "--max-rule-length does not go with the network"),
+        (("--monotone", "area:1"), "--monotone does not go with the network: use --learner rules"),
+        (("--interactions", "pairwise"), "--interactions does not go with the network: use --learner rules"),
+        ((*RULES, "--monotone", "area"), "--monotone must be a column and +1 or -1, like age:+1, got 'area'"),
+        ((*RULES, "--monotone", "area:+1", "--monotone", "area:-1"), "--monotone gives 'area' both directions"),
+        ((*RULES, "--monotone", "aria:+1"), "--monotone must name columns, got 'aria'; there are ['area', "),
+        ((*RULES, "--monotone", "district:1"), "--monotone cannot constrain 'district': it holds categories"),
+        ((*RULES, "--monotone", "sold_at:1"), "it holds dates; constrain a part of them, like 'sold_at (year)'"),
+        ((*RULES, "--interactions", "area;distric"), "--interactions must name columns, got 'distric'; there are"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(folder, tmp_path, options, sentence):

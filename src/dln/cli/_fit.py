@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,6 +42,8 @@ def fit(
     fixed_rule: Annotated[
         list[str] | None, typer.Option(metavar="RULE", help="A rule that the model has, as it would be printed.")
     ] = None,
+    monotone: _options.Monotone = None,
+    interactions: _options.Interactions = None,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
@@ -70,6 +73,7 @@ def fit(
                 "--fixed-rule does not go with the network, whose rules are its neurons: use --learner rules"
             )
         parameters["fixed_rules"] = fixed_rule
+    parameters |= _options.constraints(learner, monotone, interactions)
     file, data = read_training_table(table, chosen)
     n_test = round(test_size * len(data.y))
     if test_size and not 1 < n_test < len(data.y) - 1:
@@ -128,8 +132,17 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     start, limit = time.perf_counter(), parameters["max_seconds"]
     model: CircuitRegressor = (DLNRegressor if learner == "network" else RuleRegressor)(**parameters)
 
+    words = {
+        "monotonic_cst": "--monotone",
+        "interaction_cst": "--interactions",
+        "columns of X": "columns",
+        "; X has": "; there are",
+    }
+    if limit is not None:
+        words[f"max_seconds={limit:g}"] = f"the time limit of {limit:g} s"
+
     def rephrased(text: str) -> str:
-        return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
+        return reduce(lambda done, word: done.replace(*word), words.items(), text)
 
     interrupted = False
     with warnings_as_sentences(rephrased):

@@ -39,7 +39,7 @@ def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[Non
         try:
             yield
         except ValueError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(rephrased(str(error))) from error
     for warning in caught:
         print_error(rephrased(str(warning.message)))
 

@@ -37,6 +37,20 @@ MaxRuleLength = Annotated[
 MaxRules = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Rules, at most.", show_default="as the conditions allow")
 ]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN:±1",
+        help="A column as which rises the prediction never falls (age:+1) or never rises (age:-1); may be given again.",
+    ),
+]
+Interactions = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS",
+        help="Columns that may meet in one rule, as groups like 'age,bmi;region', or no_interactions, or pairwise.",
+    ),
+]
 Learner = Annotated[
     Literal["network", "rules"],
     typer.Option(help="The paper's network, DLNRegressor, or the search for a page of rules, RuleRegressor."),
@@ -77,6 +91,34 @@ def limits(
             )
         given[name] = value
     return given
+
+
+def constraints(learner: str, monotone: list[str] | None, interactions: str | None) -> dict[str, Any]:
+    """Return the parameters that constrain a model.
+
+    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region")
+    {'monotonic_cst': {'age': 1, 'distance': -1}, 'interaction_cst': (('age', 'bmi'), ('region',))}
+    """
+    if learner == "network" and (monotone or interactions is not None):
+        option = "--monotone" if monotone else "--interactions"
+        message = f"{option} does not go with the network: use --learner rules"
+        raise UsageError(message)
+    directions: dict[str, int] = {}
+    for given in monotone or ():
+        name, _, direction = given.rpartition(":")
+        if not name or direction not in ("1", "+1", "-1"):
+            message = f"--monotone must be a column and +1 or -1, like age:+1, got {given!r}"
+            raise UsageError(message)
+        if directions.setdefault(name, int(direction)) != int(direction):
+            message = f"--monotone gives {name!r} both directions"
+            raise UsageError(message)
+    found: dict[str, Any] = {"monotonic_cst": directions} if directions else {}
+    if interactions is None:
+        return found
+    if interactions in ("no_interactions", "pairwise"):
+        return found | {"interaction_cst": interactions}
+    groups = [tuple(name.strip() for name in group.split(",")) for group in interactions.split(";")]
+    return found | {"interaction_cst": tuple(groups)}
 
 
 def seconds(text: str | None) -> float | None:

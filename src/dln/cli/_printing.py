@@ -8,6 +8,7 @@ import math
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console, Group, RenderableType
@@ -83,6 +84,7 @@ def model_json(name: str, model: CircuitRegressor, max_rules: int | None = None)
         "conditions": rules.n_conditions,
         "n_rules": len(rules),
         "rules": rules.to_dicts()[:max_rules],
+        "constraints": [*map(asdict, getattr(model, "constraints_", ()))],
         "frontier": {"points": frontier.to_dicts(), "best_found": frontier.ceiling},
     }
 

@@ -24,9 +24,11 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     used = {circuit.columns[literal.column].name for literal in circuit.literals}
     read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
     unread = [name_text(row.column) for row in importances if row.column not in used]
+    constraints = getattr(model, "constraints_", None)
     return [
         ("rows", f"{thousands(facts['rows'])}{distinct}"),
         *network,
+        *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("operations", f"{' or '.join(costs)} per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),

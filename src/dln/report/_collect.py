@@ -190,6 +190,8 @@ def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
     if edits := edit_texts(model):
         yield Fact("Edited by hand", "\n".join(edits))
     seed = model.get_params(deep=False).get("random_state")
+    if constraints := getattr(model, "constraints_", None):
+        yield from (Fact("Constraint", sentence) for sentence in constraints.sentences)
     yield Fact("Seed", "not fixed" if seed is None else str(seed))
     yield Fact("Cost of a prediction", f"{thousands(int(model.cost('select')))} logic operations")
     yield Fact("This page made", f"{dt.datetime.now(tz=dt.UTC):%Y-%m-%d}, by dln {__version__}")

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing, Literal, Values, literal_values
+from dln.circuit._constraints import Constraint
 from dln.circuit._cutoffs import shortest_between
 from dln.data._encoding import column_literals
 from dln.rules._constants import MAX_CUTOFFS, N_DRAWN_ROWS, SECOND_ROW_SHARE
@@ -73,6 +74,8 @@ class Inputs:
     """(n_inputs, n_rows)"""
     n_bins: npt.NDArray[np.int32]
     """(n_inputs,)"""
+    constraints: tuple[Constraint, ...] = ()
+    """Constraints on the columns, which rules must keep."""
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +93,8 @@ class Inputs:
 
     def keep(self, kept: Rows) -> Inputs:
         """Return some of the inputs."""
-        return Inputs(tuple(self.inputs[k] for k in kept.tolist()), self.bins[kept], self.n_bins[kept])
+        inputs = tuple(self.inputs[k] for k in kept.tolist())
+        return replace(self, inputs=inputs, bins=self.bins[kept], n_bins=self.n_bins[kept])
 
     def followed_by(self, others: Inputs) -> Inputs:
         """Return these rows and then others."""

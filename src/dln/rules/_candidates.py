@@ -67,7 +67,7 @@ def _grow_one(
     expression: Expression = rule
     while length(expression) < max_length:
         only = None if rng.random() < OR_SHARE else WITH_AND
-        proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only)
+        proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only, expression)
         options = [(g, AND, test) for g, test in proposed[WITH_AND]] + [(g, OR, test) for g, test in proposed[WITH_OR]]
         better, gate, test = max(options, key=lambda option: option[0], default=(0.0, AND, rule))
         if better <= gain * MIN_GAIN_FACTOR:
@@ -96,4 +96,5 @@ def _prepared(task: Task, candidates: Sequence[Expression]) -> Candidates:
         sample.weight,
         penalty=sample.penalty,
         min_share=task.scanner.min_weight / task.total_weight,
+        signs=None if task.limits.is_free else np.array([task.limits.sign(one) for one in candidates], np.int64),
     )

@@ -232,17 +232,19 @@ class RuleLearner:
 
     def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
         """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
-        loss, task, expressions = self.config.loss, rules.task, tuple(rules.expressions)
+        loss, task, expressions, signs = self.config.loss, rules.task, tuple(rules.expressions), rules.signs
         if rows is not None and len(rows.y) > MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
-            solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
+            solved = solve_weights(
+                fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile, signs=signs
+            )
         elif loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
             penalty = PENALTY * choice.penalty
             solved = solve_weights(
-                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile
+                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile, signs=signs
             )
         return SizedRules(size, expressions, *solved)
 

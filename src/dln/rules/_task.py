@@ -64,6 +64,7 @@ class Task:
         self.penalty = PENALTY * TYPICAL_VARIANCE * self.total_weight
         self.signals = Signals(inputs)
         self.scanner = Scanner(inputs, self.weight, self.penalty, self.row_weight)
+        self.limits = self.scanner.limits
 
     @property
     def n_rows(self) -> int:

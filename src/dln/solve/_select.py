@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.solve._products import Bools, Floats
+from dln.solve._signs import Signs, solve_with_signs
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,6 +27,8 @@ _DEPENDENT: Final = 1e-6
 #: Number of exchanges, and the share of what is explained that one must bring.
 _EXCHANGES: Final = 60
 _WORTH_IT: Final = 1e-6
+#: Exchanges that may break constraints before the search ends.
+_TRIES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,13 @@ def distinct(fires: Bools) -> npt.NDArray[np.intp]:
     return np.array(list(seen.values()), dtype=np.intp)
 
 
+def _distinct(fires: Bools, signs: Signs) -> npt.NDArray[np.intp]:
+    """Return the indices of rules that differ: those whose weights have signs are not the same as their opposites."""
+    free, bound = np.flatnonzero(signs == 0), np.flatnonzero(signs)
+    starts_with_its_sign = np.concatenate([(signs[bound] < 0)[:, np.newaxis], fires[bound]], axis=1)
+    return np.sort(np.concatenate([free[distinct(fires[free])], bound[distinct(starts_with_its_sign)]]))
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Candidate rules with the products that selection works on."""
@@ -75,10 +85,20 @@ class Candidates:
     right: Floats
     """(n,): products of the rules with the centred target."""
     penalty: float
+    signs: Ints | None = None
+    """(n,): the sign that the weight of each must have, 0 for any; None without constraints."""
 
     @classmethod
     def of(
-        cls, fires: Bools, sizes: Ints, centred: Floats, weight: Floats, *, penalty: float, min_share: float
+        cls,
+        fires: Bools,
+        sizes: Ints,
+        centred: Floats,
+        weight: Floats,
+        *,
+        penalty: float,
+        min_share: float,
+        signs: Signs | None = None,
     ) -> Candidates:
         """Return the candidates among rules ``(n_rules, n)`` of some sizes, for a centred target ``(n,)``.
 
@@ -87,7 +107,7 @@ class Candidates:
         total = float(weight.sum())
         share = fires @ weight / total
         usable = np.flatnonzero((share >= min_share) & (share <= 1.0 - min_share))
-        kept = usable[distinct(fires[usable])]
+        kept = usable[distinct(fires[usable]) if signs is None else _distinct(fires[usable], signs[usable])]
         if len(kept) > MAX_CANDIDATES:
             held = fires[kept] @ weight
             alone = (fires[kept] @ (weight * centred)) ** 2 / (held * (total - held))
@@ -99,11 +119,14 @@ class Candidates:
         means = (weighted @ root_weight).astype(np.float64) / total
         gram -= np.outer(means, means) * total
         right = (weighted @ (root_weight * centred).astype(np.float32)).astype(np.float64)
-        return cls(kept, sizes[kept], gram, right, penalty)
+        return cls(kept, sizes[kept], gram, right, penalty, None if signs is None else signs[kept])
 
     def select(self, budget: Budget) -> list[int]:
         """Return the best set found within the budget, as indices of the rules given."""
         chosen = self._forward(budget)
+        if self.signs is not None:
+            weights = solve_with_signs(*self._system(chosen), self.signs[chosen])
+            chosen = [i for i, one in zip(chosen, weights.tolist(), strict=True) if one]
         return list(map(int, self.index[self._exchanged(chosen, budget) if chosen else chosen]))
 
     def select_sizes(self, budgets: Sequence[Budget]) -> list[list[int]]:
@@ -126,6 +149,8 @@ class Candidates:
             gains = np.where(variance > smallest, right**2 / np.maximum(variance, smallest), 0.0) / cost
             gains[sizes > n_free] = 0.0
             gains[chosen] = 0.0
+            if self.signs is not None:
+                gains[self.signs * right < 0.0] = 0.0
             best = int(np.argmax(gains))
             if gains[best] <= 0.0:
                 break
@@ -163,7 +188,8 @@ class Candidates:
             rest = right - gram[:, chosen] @ weights
             variance = gram.diagonal() + penalty - (across * gram[:, chosen]).sum(axis=1)
             n_free = budget.conditions - int(sizes[chosen].sum())
-            gains = (rest[:, np.newaxis] + across * (weights * freed)) ** 2
+            rest_without = rest[:, np.newaxis] + across * (weights * freed)
+            gains = rest_without**2
             gains /= np.maximum(variance[:, np.newaxis] + across**2 * freed, smallest[:, np.newaxis])
             gains -= weights**2 * freed
             gains[sizes[:, np.newaxis] > n_free + sizes[chosen]] = 0.0
@@ -171,12 +197,31 @@ class Candidates:
             added = rest**2 / np.maximum(variance, smallest)
             added[(sizes > n_free) | (len(chosen) >= budget.rules)] = 0.0
             added[chosen] = 0.0
-            addition = int(np.argmax(added))
-            incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
-            if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
-                break
-            if added[addition] >= gains[incoming, outgoing]:
-                chosen.append(addition)
+            if self.signs is not None:
+                gains[self.signs[:, np.newaxis] * rest_without < 0.0] = 0.0
+                added[self.signs * rest < 0.0] = 0.0
+            for _ in range(_TRIES):
+                addition = int(np.argmax(added))
+                incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
+                if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
+                    return chosen
+                if added[addition] >= gains[incoming, outgoing]:
+                    changed = [*chosen, addition]
+                    added[addition] = 0.0
+                else:
+                    changed = [*chosen[:outgoing], incoming, *chosen[outgoing + 1 :]]
+                    gains[incoming, outgoing] = 0.0
+                if self._have_signs(changed):
+                    break
             else:
-                chosen[outgoing] = incoming
+                return chosen
+            chosen = changed
         return chosen
+
+    def _system(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the penalised Gram matrix and the right side of some candidates."""
+        return self.gram[np.ix_(chosen, chosen)] + self.penalty * np.eye(len(chosen)), self.right[chosen]
+
+    def _have_signs(self, chosen: Sequence[int]) -> bool:
+        """Return whether the weights of some candidates have their signs."""
+        return self.signs is None or bool((self.signs[chosen] * np.linalg.solve(*self._system(chosen)) >= 0.0).all())

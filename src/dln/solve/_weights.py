@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dln.data._folds import fold_weights
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats, centred_products, products
+from dln.solve._signs import Signs, solve_with_signs
 
 #: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
 #: repeat each other.
@@ -35,23 +36,25 @@ def solve_weights(
     loss: str = "squared_error",
     quantile: float = 0.5,
     offset: Floats | float = 0.0,
+    signs: Signs | None = None,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
 
     `penalty` is a share of the mean variance of a rule, times the rows' weight; `offset` is added to predictions.
+    Weights have these signs, if any.
     """
     weight = weight / weight.mean()
     spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     y = y - offset
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
-    intercept, weights = moments.solve(ridge)
+    intercept, weights = moments.solve(ridge, signs)
     if loss == "squared_error":
         return intercept, weights
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
         reweighted = weight * _irls_weights(residual, spread, loss, quantile)
-        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge)
+        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge, signs)
     return intercept, weights
 
 
@@ -85,17 +88,25 @@ def refitted_weights(
     counts: npt.NDArray[np.int64] | None,
     loss: Loss,
     given: Floats | None = None,
+    signs: Sequence[int] | None = None,
 ) -> tuple[float, Floats]:
     """Return intercept and weights of rules ``(n_rules, n)`` for a cross-validated penalty.
 
-    Weights that are `given` ``(n_rules,)``, not NaN, stay as they are.
+    Weights that are `given` ``(n_rules,)``, not NaN, stay as they are; the others have these signs, if any.
     """
     weights = np.full(len(rules), np.nan) if given is None else given.copy()
     free = np.isnan(weights)
     offset = weights[~free] @ rules[~free]
     penalty = cross_validated_penalty(rules[free], y - offset, weight, counts)
     intercept, weights[free] = solve_weights(
-        rules[free], y, weight, penalty, loss=loss.name, quantile=loss.quantile, offset=offset
+        rules[free],
+        y,
+        weight,
+        penalty,
+        loss=loss.name,
+        quantile=loss.quantile,
+        offset=offset,
+        signs=None if signs is None else np.array(signs, dtype=np.int64)[free],
     )
     return intercept, weights
 
@@ -163,11 +174,14 @@ class _Moments:
         values, vectors = np.linalg.eigh(self._gram)
         return np.maximum(values, 0.0), vectors, vectors.T @ self._right
 
-    def solve(self, penalty: float) -> tuple[float, Floats]:
-        """Return intercept and weights for a ridge penalty."""
+    def solve(self, penalty: float, signs: Signs | None = None) -> tuple[float, Floats]:
+        """Return intercept and weights for a ridge penalty; with signs, it must be above zero."""
+        if signs is not None:
+            weights = solve_with_signs(self._gram + penalty * np.eye(len(self._gram)), self._right, signs)
+            return self._y_mean - float(weights @ self._means), weights
         values, vectors, right = self._spectrum
         shrunk = values + penalty
         # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
         separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
-        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
+        weights = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights

@@ -14,8 +14,9 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from dln._atomic import AnyPath
-from dln._errors import CircuitError, ModelFileError
+from dln._errors import CircuitError, ConstraintError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
+from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Intervals
@@ -130,11 +131,12 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
     training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
     training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
     circuit = _circuit(part, columns, part.decimals)
+    frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
     return schema.SavedModel(
         circuit,
         part.named,
         # Lists are mutable, and what was given was most often a tuple.
-        {name: tuple(value) if isinstance(value, list) else value for name, value in part.parameters.items()},
+        {name: _frozen(value) for name, value in part.parameters.items()},
         part.n_iter,
         {name: _numbers(name, values) for name, values in part.history.items()},
         training,
@@ -143,11 +145,31 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         tuple(part.dates),
         _intervals(part.intervals),
         part.kind,
-        None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
+        frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
         msgspec.to_builtins(part.edits),
         part.frozen,
+        _constraints(part, circuit, frontier),
     )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _constraints(part: schema.ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
+    """Return the constraints, proved anew of every circuit."""
+    interactions = [] if part.interactions is None else [part.interactions]
+    constraints: tuple[Constraint, ...] = (*part.monotone, *interactions)
+    groups = [*([one.column] for one in part.monotone), *(group for one in interactions for group in one.groups)]
+    if any(not 0 <= j < len(circuit.columns) for group in groups for j in group):
+        _fail(f"columns of constraints must be from 0 to {len(circuit.columns) - 1}", "monotone, interactions")
+    try:
+        for own in [circuit, *(point.circuit for point in frontier or () if point.circuit is not None)]:
+            check_constraints(own, constraints)
+    except ConstraintError as error:
+        _fail(str(error), "monotone, interactions")
+    return constraints
 
 
 def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from dln.circuit._circuit import MAX_DECIMALS, Circuit
+from dln.circuit._constraints import Constraint, Interactions, Monotone
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
 
@@ -32,6 +33,7 @@ NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity":
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None
+Parameter: TypeAlias = Scalar | list[Scalar | list[Scalar]] | dict[str, int]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -162,7 +164,7 @@ class ModelPart(_Part, frozen=True):
     columns: Annotated[list[ColumnPart], Meta(min_length=1)]
     named: bool
     """The columns' names are the user's; otherwise columns are identified by position."""
-    parameters: dict[str, Scalar | list[Scalar]]
+    parameters: dict[str, Parameter]
     n_iter: Index
     history: dict[str, list[Scalar]]
     training: TrainingPart
@@ -184,6 +186,10 @@ class ModelPart(_Part, frozen=True):
     """What was changed by hand since the fit, the first edit first."""
     frozen: list[Index] | None = None
     """The rules whose weights `refit` keeps, by their place in `rules`."""
+    monotone: list[Monotone] = []
+    """Columns as which rises the prediction never falls, or never rises: proved whenever the file is read."""
+    interactions: Interactions | None = None
+    """Groups of columns that may meet in a rule: proved as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +211,7 @@ class SavedModel:
     network: Circuit | None = None
     edits: Sequence[Mapping[str, Any]] | None = None
     frozen: Sequence[int] | None = None
+    constraints: Sequence[Constraint] = ()
 
 
 def json_schema() -> dict[str, Any]:

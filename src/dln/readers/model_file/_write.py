@@ -14,6 +14,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
+from dln.circuit._constraints import Interactions, Monotone
 from dln.readers.model_file import _schema as schema
 
 
@@ -87,6 +88,8 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         network=_network_part(model),
         edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
         frozen=None if model.frozen is None else list(model.frozen),
+        monotone=[one for one in model.constraints if isinstance(one, Monotone)],
+        interactions=next((one for one in model.constraints if isinstance(one, Interactions)), None),
     )
 
 
@@ -147,6 +150,10 @@ def _plain(value: Any, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, name) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(item, name) for item in value), key=str)
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item, name) for item in value]
     message = f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}"
