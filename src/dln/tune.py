@@ -195,8 +195,7 @@ def search(
 
     """
     if isinstance(estimator, type) or not is_regressor(estimator):
-        message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
-        raise ValueError(message)
+        raise ValueError(f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}")
     X = X if hasattr(X, "shape") else np.asarray(X)
     y = check_target(y, _num_samples(X), "y")
     n_folds = min(len(y), next((folds for rows, folds in FOLDS if len(y) <= rows), 2)) if cv is None else cv
@@ -225,8 +224,7 @@ def search(
                 run.to(n_trials, pool)
     trials = tuple(run.records[number] for number in sorted(run.records))
     if all(trial.value is None for trial in trials):
-        message = f"all {len(trials)} trials failed, the first of them with {trials[0].error}"
-        raise StudyError(message)
+        raise StudyError(f"all {len(trials)} trials failed, the first of them with {trials[0].error}")
     return Study(seeded, trials, n_folds)
 
 
@@ -359,8 +357,9 @@ def _probe(optuna: Any, space: Space | None, estimator: Any) -> str:
     trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0)).ask()
     params = space(trial) if callable(space) else None
     if not isinstance(params, dict):
-        message = f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
-        raise ValueError(message)
+        raise ValueError(
+            f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
+        )
     clone(estimator).set_params(**params)
     return ADDRESS.sub("", repr((params, trial.distributions)))
 
@@ -383,8 +382,7 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
         return None
     path = Path(storage)
     if path.is_dir() or not path.parent.is_dir():
-        message = f"storage must be the path of a file in a folder that exists, got {str(path)!r}"
-        raise StudyError(message)
+        raise StudyError(f"storage must be the path of a file in a folder that exists, got {str(path)!r}")
     content = path.read_bytes() if path.exists() else b""
     whole = content[: content.rfind(b"\n") + 1]
     try:
@@ -401,5 +399,6 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
     except OSError:
         raise
     except Exception as error:  # whatever Optuna makes of the lines
-        message = f"{path} is not a study that can be read ({error}): delete it, or name another file"
-        raise StudyError(message) from error
+        raise StudyError(
+            f"{path} is not a study that can be read ({error}): delete it, or name another file"
+        ) from error

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from dln._errors import ConstraintError
 from dln.circuit._circuit import Circuit, Column
 from dln.circuit._cone import node_columns
 from dln.circuit._monotone import violation, weight_sign
 from dln.circuit._words import name_text
+
+#: Columns of a group that are listed by name.
+MAX_NAMES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ class Interactions:
         """
         if self.most > 1 or all(len(group) == 1 for group in self.groups):
             return f"no rule reads more than {'two columns' if self.most > 1 else 'one column'}"
-        groups = (", ".join(name_text(columns[j].name) for j in group) for group in self.groups)
-        return f"every rule reads columns of one group only: {', '.join(f'{{{group}}}' for group in groups)}"
+        groups = (", ".join([name_text(columns[j].name) for j in group[:MAX_NAMES]]) for group in self.groups)
+        more = (f", … ({len(group)} in all)" * (len(group) > MAX_NAMES) for group in self.groups)
+        texts = (f"{{{names}{rest}}}" for names, rest in zip(groups, more, strict=True))
+        return f"every rule reads columns of one group only: {', '.join(texts)}"
 
     def broken_by(self, circuit: Circuit) -> str | None:
         """Return how a circuit breaks the constraint; None: it is proved."""

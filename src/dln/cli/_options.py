@@ -101,24 +101,19 @@ def constraints(learner: str, monotone: list[str] | None, interactions: str | No
     """
     if learner == "network" and (monotone or interactions is not None):
         option = "--monotone" if monotone else "--interactions"
-        message = f"{option} does not go with the network: use --learner rules"
-        raise UsageError(message)
+        raise UsageError(f"{option} does not go with the network: use --learner rules")
     directions: dict[str, int] = {}
     for given in monotone or ():
         name, _, direction = given.rpartition(":")
         if not name or direction not in ("1", "+1", "-1"):
-            message = f"--monotone must be a column and +1 or -1, like age:+1, got {given!r}"
-            raise UsageError(message)
+            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {given!r}")
         if directions.setdefault(name, int(direction)) != int(direction):
-            message = f"--monotone gives {name!r} both directions"
-            raise UsageError(message)
-    found: dict[str, Any] = {"monotonic_cst": directions} if directions else {}
-    if interactions is None:
-        return found
-    if interactions in ("no_interactions", "pairwise"):
-        return found | {"interaction_cst": interactions}
-    groups = [tuple(name.strip() for name in group.split(",")) for group in interactions.split(";")]
-    return found | {"interaction_cst": tuple(groups)}
+            raise UsageError(f"--monotone gives {name!r} both directions")
+    groups: Any = interactions
+    if interactions not in (None, "no_interactions", "pairwise"):
+        groups = tuple(tuple(name.strip() for name in group.split(",")) for group in str(interactions).split(";"))
+    found = {"monotonic_cst": directions or None, "interaction_cst": groups}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def seconds(text: str | None) -> float | None:

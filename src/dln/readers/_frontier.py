@@ -72,8 +72,7 @@ class Frontier(Records[Point]):
         Below the smallest model the intercept alone is left: the mean prediction of that model.
         """
         if max_conditions < 0:
-            message = f"max_conditions must be at least 0, got {max_conditions}"
-            raise ValueError(message)
+            raise ValueError(f"max_conditions must be at least 0, got {max_conditions}")
         sizes = {k: point.conditions or 0 for k, point in enumerate(self.rows) if point.circuit is not None}
         fitting = [k for k, size in sizes.items() if size <= max_conditions]
         n_kept = fitting[-1] + 1 if fitting else 0

@@ -74,11 +74,10 @@ class Limits(NamedTuple):
 
 def _groups(constraint: Interactions, columns: npt.NDArray[np.intp]) -> Bools:
     """Return the distinct unions of as many groups as a rule may read, ``(n_groups, n_inputs)``."""
-    members = np.array([np.isin(columns, group) for group in constraint.groups], np.bool_).reshape(-1, len(columns))
-    members = np.unique(members[members.any(axis=1)], axis=0)
-    n = min(constraint.most, len(members))
-    unions = [np.logical_or.reduce(some) for some in combinations(members, n)]
-    return np.array(unions, np.bool_).reshape(-1, len(columns))
+    members = {tuple(np.isin(columns, group).tolist()) for group in constraint.groups}
+    named = [np.array(one, np.bool_) for one in sorted(members) if any(one)]
+    unions = [np.logical_or.reduce(some) for some in combinations(named, min(constraint.most, len(named))) if some]
+    return np.array(unions, np.bool_).reshape(len(unions), len(columns))
 
 
 @lru_cache(maxsize=8192)

@@ -27,8 +27,6 @@ _DEPENDENT: Final = 1e-6
 #: Number of exchanges, and the share of what is explained that one must bring.
 _EXCHANGES: Final = 60
 _WORTH_IT: Final = 1e-6
-#: Exchanges that may break constraints before the search ends.
-_TRIES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +52,20 @@ class Budget:
         return Budget(conditions, self.rule_length, self.rules)
 
 
-def distinct(fires: Bools) -> npt.NDArray[np.intp]:
-    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
-    # Each starts with 0: a rule and its opposite look the same.
-    packed = np.packbits(fires ^ fires[:, :1], axis=1)
-    seen: dict[bytes, int] = {}
-    for index, pattern in enumerate(packed):
+def distinct(fires: Bools, signs: Signs | None = None) -> npt.NDArray[np.intp]:
+    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones.
+
+    Rules whose weights must have signs differ from their opposites, unless these have the opposite sign.
+    """
+    is_bound = np.zeros(len(fires), np.bool_) if signs is None else signs != 0
+    # Each starts with 0, or with its sign: a rule and its opposite look the same.
+    opposite = fires[:, 0] if signs is None else np.where(is_bound, signs < 0, fires[:, 0])
+    packed = np.packbits(fires ^ opposite[:, np.newaxis], axis=1)
+    seen: dict[tuple[bytes, bool], int] = {}
+    for index, (pattern, bound) in enumerate(zip(packed, is_bound.tolist(), strict=True)):
         if pattern.any():
-            seen.setdefault(pattern.tobytes(), index)
+            seen.setdefault((pattern.tobytes(), bound), index)
     return np.array(list(seen.values()), dtype=np.intp)
-
-
-def _distinct(fires: Bools, signs: Signs) -> npt.NDArray[np.intp]:
-    """Return the indices of rules that differ: those whose weights have signs are not the same as their opposites."""
-    free, bound = np.flatnonzero(signs == 0), np.flatnonzero(signs)
-    starts_with_its_sign = np.concatenate([(signs[bound] < 0)[:, np.newaxis], fires[bound]], axis=1)
-    return np.sort(np.concatenate([free[distinct(fires[free])], bound[distinct(starts_with_its_sign)]]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +81,7 @@ class Candidates:
     right: Floats
     """(n,): products of the rules with the centred target."""
     penalty: float
-    signs: Ints | None = None
+    signs: Signs | None = None
     """(n,): the sign that the weight of each must have, 0 for any; None without constraints."""
 
     @classmethod
@@ -107,7 +103,7 @@ class Candidates:
         total = float(weight.sum())
         share = fires @ weight / total
         usable = np.flatnonzero((share >= min_share) & (share <= 1.0 - min_share))
-        kept = usable[distinct(fires[usable]) if signs is None else _distinct(fires[usable], signs[usable])]
+        kept = usable[distinct(fires[usable], None if signs is None else signs[usable])]
         if len(kept) > MAX_CANDIDATES:
             held = fires[kept] @ weight
             alone = (fires[kept] @ (weight * centred)) ** 2 / (held * (total - held))
@@ -124,9 +120,10 @@ class Candidates:
     def select(self, budget: Budget) -> list[int]:
         """Return the best set found within the budget, as indices of the rules given."""
         chosen = self._forward(budget)
-        if self.signs is not None:
-            weights = solve_with_signs(*self._system(chosen), self.signs[chosen])
-            chosen = [i for i, one in zip(chosen, weights.tolist(), strict=True) if one]
+        if self.signs is not None:  # exchanges are left to the local search, which looks at the signs of all weights
+            gram = self.gram[np.ix_(chosen, chosen)] + self.penalty * np.eye(len(chosen))
+            weights = solve_with_signs(gram, self.right[chosen], self.signs[chosen])
+            return [int(self.index[i]) for i, weight in zip(chosen, weights.tolist(), strict=True) if weight]
         return list(map(int, self.index[self._exchanged(chosen, budget) if chosen else chosen]))
 
     def select_sizes(self, budgets: Sequence[Budget]) -> list[list[int]]:
@@ -188,8 +185,7 @@ class Candidates:
             rest = right - gram[:, chosen] @ weights
             variance = gram.diagonal() + penalty - (across * gram[:, chosen]).sum(axis=1)
             n_free = budget.conditions - int(sizes[chosen].sum())
-            rest_without = rest[:, np.newaxis] + across * (weights * freed)
-            gains = rest_without**2
+            gains = (rest[:, np.newaxis] + across * (weights * freed)) ** 2
             gains /= np.maximum(variance[:, np.newaxis] + across**2 * freed, smallest[:, np.newaxis])
             gains -= weights**2 * freed
             gains[sizes[:, np.newaxis] > n_free + sizes[chosen]] = 0.0
@@ -197,31 +193,12 @@ class Candidates:
             added = rest**2 / np.maximum(variance, smallest)
             added[(sizes > n_free) | (len(chosen) >= budget.rules)] = 0.0
             added[chosen] = 0.0
-            if self.signs is not None:
-                gains[self.signs[:, np.newaxis] * rest_without < 0.0] = 0.0
-                added[self.signs * rest < 0.0] = 0.0
-            for _ in range(_TRIES):
-                addition = int(np.argmax(added))
-                incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
-                if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
-                    return chosen
-                if added[addition] >= gains[incoming, outgoing]:
-                    changed = [*chosen, addition]
-                    added[addition] = 0.0
-                else:
-                    changed = [*chosen[:outgoing], incoming, *chosen[outgoing + 1 :]]
-                    gains[incoming, outgoing] = 0.0
-                if self._have_signs(changed):
-                    break
+            addition = int(np.argmax(added))
+            incoming, outgoing = (int(i) for i in np.unravel_index(int(np.argmax(gains)), gains.shape))
+            if max(added[addition], gains[incoming, outgoing]) <= _WORTH_IT * float(right[chosen] @ weights):
+                break
+            if added[addition] >= gains[incoming, outgoing]:
+                chosen.append(addition)
             else:
-                return chosen
-            chosen = changed
+                chosen[outgoing] = incoming
         return chosen
-
-    def _system(self, chosen: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return the penalised Gram matrix and the right side of some candidates."""
-        return self.gram[np.ix_(chosen, chosen)] + self.penalty * np.eye(len(chosen)), self.right[chosen]
-
-    def _have_signs(self, chosen: Sequence[int]) -> bool:
-        """Return whether the weights of some candidates have their signs."""
-        return self.signs is None or bool((self.signs[chosen] * np.linalg.solve(*self._system(chosen)) >= 0.0).all())
