@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Above, Circuit
 from dln.circuit._graph import XOR, Graph
 from dln.circuit._words import name_text, number_text, weight_text
-from dln.circuit.simplify._domain import Axis, axes_of, blocks_where, truth_table
+from dln.circuit.simplify._domain import Axis, axes_of, truth_table
 
 #: Cells of one table, and of all that a search looks at: beyond them the answer is "not proved".
 MAX_CELLS: Final = 1 << 20
@@ -120,7 +120,7 @@ def _change(graph: Graph, edge: int, step: int, cut: Above, axes: Sequence[Axis]
     if math.prod(axis.size for axis in own) > MAX_CELLS:
         raise _TooLargeError
     k = next(k for k, axis in enumerate(own) if axis.column == cut.column)
-    above = blocks_where(own[k], cut)
+    above = own[k].where(cut)
     first = (above & -above).bit_length() - 1
     table = step * np.diff(truth_table(graph, edge, own).astype(np.int64), axis=k).take(first - 1, axis=k)
     return _Factor(tuple(axis.column for axis in own if axis.column != cut.column), np.asarray(table))
