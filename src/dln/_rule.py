@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from dln._edit import EditableRegressor, FixedRules, new_rules
@@ -37,12 +37,11 @@ from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source, conformal_intervals
 from dln.readers._rules import rule_support
-from dln.rules._assemble import assemble
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
-from dln.rules._model_sizes import SizedRules
+from dln.rules._model_sizes import SizedRules, assemble
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
@@ -63,12 +62,16 @@ class RuleRegressor(EditableRegressor):
     Parameters
     ----------
     max_conditions : int or None, default=100
-        Largest number of conditions of the model: printed comparisons, the measure of what a person reads. Fewer are
-        taken if cross-validation shows no loss. None: as many as help, up to 3200.
+        Largest number of conditions of the model: printed comparisons, the measure of what a person reads. The
+        smallest size is taken whose loss on held-out rows is within one standard error of the best size's, and whose R²
+        is at most 0.004 lower. None: as many as help, up to 3200.
     max_rule_length : int, default=6
         Largest number of conditions of one rule.
     max_rules : int or None, default=None
         Largest number of rules; None: as many as the conditions allow.
+    min_samples_rule : int or float, default=5
+        Training rows on which each rule must fire, and on which it must not, as a number or as a share of all, up to
+        0.25. Of tables with less than four times as many rows, a quarter of them.
     loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
@@ -83,9 +86,9 @@ class RuleRegressor(EditableRegressor):
         machines. 0: rules learn y alone.
     n_synthetic_rows : int, default=3000
         Rows put together from those of the table, for teachers to label.
-    n_generations : int, default=16
-        Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
-        others from the best one, which is given more conditions for a while.
+    n_generations : int, default=8
+        How often, at most, the best set of rules is given more conditions for a while. The search ends earlier where
+        that gains little.
     monotonic_cst : dict of names to -1, 0 or 1, list with one of them per column, or None, default=None
         Columns of numbers as which rise the prediction may not fall (1) or may not rise (-1), missing values apart.
         That holds for every input: it is proved of the finished model, and of those that `prune` returns.
@@ -141,6 +144,7 @@ class RuleRegressor(EditableRegressor):
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
         "fixed_rules": ["array-like", None],
+        "min_samples_rule": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 0.25, closed="right")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
@@ -155,13 +159,14 @@ class RuleRegressor(EditableRegressor):
         max_conditions: int | None = 100,
         max_rule_length: int = 6,
         max_rules: int | None = None,
+        min_samples_rule: float = 5,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
         fixed_rules: Sequence[str] | None = None,
         n_grown_rules: int = 600,
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
-        n_generations: int = 16,
+        n_generations: int = 8,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
@@ -175,6 +180,7 @@ class RuleRegressor(EditableRegressor):
         self.max_conditions = max_conditions
         self.max_rule_length = max_rule_length
         self.max_rules = max_rules
+        self.min_samples_rule = min_samples_rule
         self.loss = loss
         self.quantile = quantile
         self.fixed_rules = fixed_rules
@@ -294,15 +300,16 @@ class RuleRegressor(EditableRegressor):
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
         inputs = replace(inputs, constraints=constraints)
         counts = rows.counts[: len(some.index)]
-        row_weight = float(some.weight.sum() / counts.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
+        share = self.min_samples_rule / (int(counts.sum()) if self.min_samples_rule >= 1 else 1)
+        min_weight = float(share * some.weight.sum())
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight)
 
     @staticmethod
     def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
         """Return the user's rows to validate on, in the same bins."""
         n = len(unseen.y)
         inputs = bin_rows(sample.inputs.inputs, unseen.values)
-        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
+        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 0.0)
 
     def _set_model(
         self,

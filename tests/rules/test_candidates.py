@@ -29,7 +29,7 @@ def test_grown_rules_are_short_and_explain_the_target(friedman, longest):
 
 def test_growth_ends_in_time_but_not_without_rules(friedman):
     """Stopped from the start, growth still returns some rules: a model needs them."""
-    task = Task(friedman.inputs, friedman.target, friedman.weight, 1.0, stop=lambda: True)
+    task = Task(friedman.inputs, friedman.target, friedman.weight, 5.0, stop=lambda: True)
     assert len(grow(task, 500, 3, np.random.default_rng(0), rate=0.1)) == MIN_GROWN
 
 
@@ -128,6 +128,6 @@ def test_what_fires_on_few_rows_is_not_chosen(seed):
     """Every chosen rule fires, and does not fire, on rows enough to generalise."""
     task = some_task(seed)
     candidates = expressions_of(task, seed, 40, max_length=5)
-    lightest = task.scanner.min_weight
+    lightest = task.min_weight
     for one in select(task, candidates, Budget(30, 5, 20)):
         assert lightest <= task.weight @ task.signals(one) <= task.total_weight - lightest

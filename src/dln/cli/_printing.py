@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,6 +16,7 @@ from rich.text import Text
 
 from dln._clean import clean
 from dln.circuit._words import name_text, number_text, thousands, weight_text
+from dln.readers._rules import FEW_NOTE
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -102,6 +102,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
         else f"of {best:.3f} that the best model found reaches"
     )
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
+    if neighbours := [f"{point.max_conditions} reach {point.r2:.3f}" for point in frontier.neighbours()]:
+        sentences.append(f"Of the next sizes, {' and '.join(neighbours)}.")
     if (more := frontier.worthwhile()) is not None:
         n = more.max_conditions
         sentences.append(f"{n} conditions would reach {more.r2:.3f} (--max-conditions {n}).")
@@ -119,14 +121,15 @@ def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "", *,
     rules = model.rules_
     shown = list(rules)[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
-    support = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
-    columns = {"weight": weights, "fires": support, "rule": [row.rule for row in shown]}
+    columns = {"weight": weights, "fires": map(rules.support_text, shown), "rule": [row.rule for row in shown]}
     if numbered:
         columns = {"no.": [str(number) for number in range(len(shown))], **columns}
     lines: list[RenderableType] = [
         Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
         table(list(columns), zip(*columns.values(), strict=True), left="rule"),
     ]
+    if any(row.rests_on_few for row in shown):
+        lines.append(Text(FEW_NOTE))
     if len(shown) < len(rules):
         lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
     return Group(*lines)

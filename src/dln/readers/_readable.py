@@ -47,7 +47,8 @@ class ReadableModel:
     def rules_(self) -> RuleTable:
         """The rules, in words, those that move the prediction most first."""
         check_is_fitted(self)
-        return rule_table(self.circuit_, getattr(self, "support_", None), self._target())
+        n_rows = getattr(self, "training_facts_", {}).get("rows")
+        return rule_table(self.circuit_, getattr(self, "support_", None), self._target(), n_rows)
 
     @property
     def feature_importances_(self) -> Floats:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 #: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
 MAX_ROWS: Final = 120
+#: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
+FEW_ROWS: Final = 20
+FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
+HALF: Final = 0.5
 _HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
@@ -69,7 +73,8 @@ class RuleRow:
 
     `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
     weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
-    it prints; `index` is its position in ``circuit.rules``.
+    it prints; `index` is its position in ``circuit.rules``; `rests_on_few` is True if it fires, or does not fire, on
+    fewer than 20 training rows.
     """
 
     rule: str
@@ -78,6 +83,7 @@ class RuleRow:
     contribution: float
     conditions: int
     index: int
+    rests_on_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,8 @@ class RuleTable(Records[RuleRow]):
     intercept: float
     decimals: int
     target: str = "prediction"
+    n_rows: int | None = None
+    """Training rows, where they are known."""
 
     @property
     def n_conditions(self) -> int:
@@ -107,6 +115,8 @@ class RuleTable(Records[RuleRow]):
         if (hidden := len(self.rows) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
         title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+        if any(row.rests_on_few for row in self.rows):
+            lines.append(FEW_NOTE)
         return "\n".join([title, *lines, self.size_text])
 
     def _repr_html_(self) -> str:
@@ -117,12 +127,24 @@ class RuleTable(Records[RuleRow]):
     def _columns(self) -> dict[str, list[Any]]:
         return {"number": [*range(len(self))], **super(RuleTable, self)._columns()}
 
+    def support_text(self, row: RuleRow, decimals: int = 0) -> str:
+        """Return the share of training rows on which a rule fires, never 0 %, or the rows themselves where few."""
+        if math.isnan(row.support):
+            return ""
+        if row.rests_on_few and self.n_rows is not None:
+            rows = counted(round(min(row.support, 1.0 - row.support) * self.n_rows), "row")
+            return f"{'all but ' if row.support > HALF else ''}{rows}*"
+        percent, least = 100.0 * row.support, 0.1**decimals
+        if 0.0 < percent < least or 100.0 - least < percent < 100.0:  # noqa: PLR2004 (percent)
+            return f"<{least:g}%" if percent < least else f">{100.0 - least:g}%"
+        return f"{row.support:.{decimals}%}"
+
     def _cells(self) -> list[tuple[str, ...]]:
         digits = min(max(self.decimals, 0), 6)
         return [
             (
                 weight_text(row.weight, self.decimals),
-                "?" if math.isnan(row.support) else f"{row.support:.1%}",
+                self.support_text(row, decimals=1) or "?",
                 "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
                 row.rule,
             )
@@ -151,7 +173,10 @@ class Importances(Records[Importance]):
 
 
 def rule_table(
-    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64] | None, target: str = "prediction"
+    circuit: Circuit,
+    support: Sequence[float] | npt.NDArray[np.float64] | None,
+    target: str = "prediction",
+    n_rows: int | None = None,
 ) -> RuleTable:
     """Return the table of a circuit's rules; without their `support`, the heaviest rules come first."""
     rows = []
@@ -159,14 +184,24 @@ def rule_table(
     conditions = count_conditions(circuit)
     for index, (rule, share) in enumerate(zip(circuit.rules, shares, strict=True)):
         contribution = abs(rule.weight) * math.sqrt(share * max(1.0 - share, 0.0))
-        rows.append(RuleRow(node_text(circuit, rule.node), rule.weight, share, contribution, conditions[index], index))
+        text, few = node_text(circuit, rule.node), n_rows is not None and rests_on_few(share, n_rows)
+        rows.append(RuleRow(text, rule.weight, share, contribution, conditions[index], index, few))
 
     # Equal contributions in the order of the circuit: the table of a model never changes.
     def order(row: RuleRow) -> tuple[float, float, int]:
         return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
 
     ordered = sorted(rows, key=order)
-    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target, n_rows)
+
+
+def rests_on_few(share: float, n_rows: int) -> bool:
+    """Return True if a rule that fires on a share of the training rows fires, or does not, on few of them.
+
+    >>> rests_on_few(4 / 2198, 2198), rests_on_few(0.5, 100), rests_on_few(1.0, 100)
+    (True, False, False)
+    """
+    return share < 1.0 and round(min(share, 1.0 - share) * n_rows) < FEW_ROWS
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:

@@ -412,7 +412,8 @@ def change_rules(
                     rule[i] = parts[NEVER, p, i] | (parts[ALWAYS, p, i] & rule[i])
             weight_sum = weighted_products(rule, rows.planes, rules.words, rules.means, work.across)
             gain = weight = 0.0
-            if HALF_A_ROW < weight_sum < rows.total_weight - HALF_A_ROW:
+            least = HALF_A_ROW if t < 0 else rows.min_weight
+            if least <= weight_sum <= rows.total_weight - least:
                 variance = weight_sum * (1.0 - weight_sum / rows.total_weight)
                 if t < 0 or removal >= 0:
                     square = sum_over(rule, work.weighted_residuals) ** 2

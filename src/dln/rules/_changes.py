@@ -185,7 +185,7 @@ def _row_arrays(task: Task) -> RowArrays:
         centred=task.centred,
         total_weight=task.total_weight,
         penalty=task.penalty,
-        min_weight=scanner.min_weight,
+        min_weight=task.min_weight,
         directions=task.limits.directions,
         groups=task.limits.groups,
         is_free=task.limits.is_free,

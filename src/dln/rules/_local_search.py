@@ -98,7 +98,11 @@ def _make(rules: RuleSet, options: list[Change], budget: Budget) -> None:
 
 
 def shrink(rules: RuleSet, budget: Budget) -> None:
-    """Drop the parts whose loss costs least per condition until the set fits into the budget."""
+    """Drop the parts whose loss costs least per condition until the set fits into the budget.
+
+    Rules that rest on too few rows of the table, and fire on synthetic ones, go first.
+    """
+    rules.keep(np.flatnonzero(~rules.task.rests_on_few(rules.fires)).tolist())
     while (excess := rules.n_conditions - budget.conditions) > 0 or len(rules) > budget.rules:
         n_too_many = len(rules) - budget.rules
         options = sorted(shorter(rules, only_whole=n_too_many > 0), key=lambda option: option.gain, reverse=True)

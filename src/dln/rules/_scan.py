@@ -16,7 +16,6 @@ import numpy.typing as npt
 from dln._compile import compiled, inner
 from dln.rules._bins import Inputs, Rows
 from dln.rules._bits import WIDTH, Ints, Words, lowest_bit, pack
-from dln.rules._constants import MIN_RULE_ROWS
 from dln.rules._expression import Expression, Test
 from dln.rules._limits import FORBIDDEN, Ints8, Limits
 from dln.solve._products import Bools, Floats
@@ -203,23 +202,21 @@ class Scanner:
         inputs: Inputs,
         weight: Floats,
         penalty: float,
-        row_weight: float,
+        min_weight: float,
         kept: Rows | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._inputs, self._weight, self._penalty, self._row_weight = inputs, weight, penalty, row_weight
+        self._inputs, self._weight, self._penalty, self.min_weight = inputs, weight, penalty, min_weight
         self._kept = np.arange(inputs.n_inputs) if kept is None else kept
         self.limits = Limits.of(inputs) if limits is None else limits
         self._total_weight = float(weight.sum())
-        self.min_weight = min(MIN_RULE_ROWS * row_weight, self._total_weight / 4)
-        """The weight of the rows that a rule must fire on, and must not fire on."""
         self.bins = np.ascontiguousarray(inputs.bins[self._kept].T)
         """(n_rows, n_inputs)"""
         self._n_bins = inputs.n_bins[self._kept]
 
     def among(self, inputs: Rows) -> Scanner:
         """Return one that scans some of the inputs only."""
-        return Scanner(self._inputs, self._weight, self._penalty, self._row_weight, inputs, self.limits)
+        return Scanner(self._inputs, self._weight, self._penalty, self.min_weight, inputs, self.limits)
 
     def alone(self, where: Bools, residual: Floats, most: int) -> ScoredTests:
         """Return at most so many tests, with the gains of rules of each alone on some of the rows."""

@@ -14,8 +14,7 @@ from dln.rules._constants import SWEEPS, TRIAL_LENGTH, TRIAL_RATE, TRIAL_RULES, 
 from dln.rules._local_search import polish
 from dln.rules._model_sizes import weighted_sum
 from dln.rules._rule_set import RuleSet
-from dln.rules._seeds import Stream, generator
-from dln.rules._task import Sample, Task, never
+from dln.rules._task import Sample, Stream, Task, generator, never
 from dln.rules._teachers import CrossFitPredictions
 from dln.solve._products import Floats
 from dln.solve._select import Budget
@@ -56,7 +55,7 @@ class Distillation:
         """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold."""
         teachers = self.teachers
         if teachers is None:
-            return _plain_task(self.sample, stop)
+            return self._task(self.sample, self.sample.y, np.empty(0), mix, stop)
         labels = (teachers.out_of_fold + teachers.in_fold) / 2
         return self._task(self.sample, labels, teachers.synthetic, mix, stop)
 
@@ -65,7 +64,7 @@ class Distillation:
         left = self.sample.weight - self.parts[fold]
         sample = self.sample.weighted(left)
         if self.teachers is None:
-            return _plain_task(sample, stop)
+            return self._task(sample, sample.y, np.empty(0), mix, stop)
         labels, synthetic = self.teachers.by_fold[fold][left > 0], self.teachers.synthetic_by_fold[fold]
         return self._task(sample, labels, synthetic, mix, stop)
 
@@ -82,7 +81,7 @@ class Distillation:
             share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
             inputs = inputs.followed_by(self.synthetic)
             target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
-        return Task(inputs, target, weight, sample.row_weight, stop)
+        return Task(inputs, target, weight, sample.min_weight, stop, len(sample.y))
 
 
 def choose_target(
@@ -121,7 +120,3 @@ def choose_target(
     total = errors[complete].sum(axis=0)
     mix, penalty = np.unravel_index(int(np.argmin(total)), total.shape)
     return TargetChoice(mixes[int(mix)], WEIGHT_PENALTIES[int(penalty)])
-
-
-def _plain_task(sample: Sample, stop: Callable[[], bool]) -> Task:
-    return Task(sample.inputs, sample.y, sample.weight, sample.row_weight, stop)
