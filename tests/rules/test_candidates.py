@@ -40,14 +40,6 @@ def test_growth_depends_on_its_seed_alone(friedman):
     assert first != other
 
 
-def test_rules_are_grown_on_another_target_too(friedman):
-    """Given another target, growth explains that one."""
-    target = np.where(friedman.inputs.bins[3] > 16, 1.0, -1.0)
-    target -= target.mean()
-    rules = grow(friedman, 10, 1, np.random.default_rng(0), rate=1.0, target=target)
-    assert rules[0].input == 3
-
-
 @given(seeds, st.integers(1, 20), st.integers(1, 6))
 def test_the_budget_is_kept(seed, conditions, n_rules):
     """Selected rules are candidates, once each, within conditions and rules."""

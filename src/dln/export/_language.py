@@ -76,7 +76,7 @@ def comment_text(text: str) -> str:
     return text
 
 
-def from_template(name: str, **values: str | Iterable[str]) -> str:
+def from_template(name: str, /, **values: str | Iterable[str]) -> str:
     """Return a template with its places filled: ``§name`` in a line by a text, alone in one by several lines."""
 
     def filled(place: re.Match[str]) -> str:
