@@ -22,12 +22,13 @@ from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
 from dln.circuit.bits import prepare
+from dln.data._division import Division
 from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
 from dln.network._reduce import rule_values, with_weights
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import conformal_intervals
+from dln.readers._intervals import conformal_intervals, target_limits
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
@@ -145,13 +146,17 @@ class EditableRegressor(CircuitRegressor):
         """
         check_is_fitted(self)
         circuit, loss, frozen = self.circuit_, Loss(self.loss, self.quantile), list(getattr(self, "frozen_", ()))
-        rows = Rows(self, X, y, sample_weight, circuit.columns)
+        rows = Rows(self, X, y, sample_weight, None, circuit.columns)
         some, values = rows.sample(MAX_ROWS)
         target, counts, fires = rows.target, rows.counts[: len(some.index)], rule_values(circuit, values)
         standardised = target.standardise(rows.y[some.index])
         given = np.full(len(circuit.rules), np.nan)
         given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
         decimals = max(target.decimals, circuit.decimals) if frozen else target.decimals
+        index = rows.distinct.index
+        facts = training_facts(
+            rows.table.n_rows, len(index), rows.y[index], learned_ranges(circuit, rows.values, index)
+        )
         signs = weight_signs(circuit, self._constraints)
         fitted: dict[str, Any] = {"intervals_": None}
         # One thread: the last bits of a matrix product depend on their number.
@@ -162,12 +167,9 @@ class EditableRegressor(CircuitRegressor):
             true, predicted, weight = held_out
             fitted["r2"] = loss.explained(true, predicted, weight)
             true, predicted = (target.mean + target.spread * part for part in (true, predicted))
-            fitted["intervals_"] = conformal_intervals(predicted, true, weight, "folds")
+            limits = target_limits(facts["target_min"], facts["target_max"])
+            fitted["intervals_"] = conformal_intervals(predicted, true, weight, "folds", scale=None, limits=limits)
         new = weighted(circuit, solved, target, decimals)
-        index = rows.distinct.index
-        facts = training_facts(
-            rows.table.n_rows, len(index), rows.y[index], learned_ranges(circuit, rows.values, index)
-        )
         network = {name: self.training_facts_[name] for name in ("network",) if name in self.training_facts_}
         name = rows.target_name if isinstance(rows.target_name, str) and rows.target_name else None
         return self._with_circuit(
@@ -246,7 +248,8 @@ class FixedRules:
     weight: Floats
     counts: Counts
     loss: Loss
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Constraint, ...]
+    division: Division
 
     @cached_property
     def solved(self) -> tuple[float, Floats]:
@@ -280,7 +283,7 @@ class FixedRules:
 
     def _solved(self, circuit: Circuit, fires: Bools) -> tuple[float, Floats]:
         signs = weight_signs(circuit, self.constraints)
-        return refitted_weights(fires, self.y, self.weight, self.counts, self.loss, signs=signs)
+        return refitted_weights(fires, self.y, self.weight, self.counts, self.loss, signs=signs, division=self.division)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
