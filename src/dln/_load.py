@@ -109,6 +109,9 @@ class Predictor:
     def __repr__(self) -> str:
         return f"Predictor({len(self.circuit_.columns)} columns, {len(self.circuit_.rules)} rules)"
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a predictor only predicts, it has no {name!r}: dln.load returns the whole model")
+
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predictions of the saved model.
 

@@ -22,11 +22,11 @@ from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved, training_facts
-from dln.circuit._circuit import Category, Circuit, Values
+from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
-from dln.data._division import Division, read_division
+from dln.data._division import IN_TURN, Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
@@ -68,15 +68,25 @@ class Unseen(NamedTuple):
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
-    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        table = learn_table(X, model.categorical_features)
+    def __init__(
+        self,
+        model: CircuitRegressor,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        columns: tuple[Column, ...] | None = None,
+    ) -> None:
+        table = learn_table(X, model.categorical_features) if columns is None else read_table(X, columns)
         self.target_name = getattr(y, "name", None)
         n = table.n_rows
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
-        self._division = read_division(model.cv, X, self.y, groups, weight)
+        # The user's splits are of the rows of a fit.
+        self._division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
         self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
-        self.table: Table = replace(table, columns=describe(table.columns, table.values, self.distinct.index))
+        described = columns or describe(table.columns, table.values, self.distinct.index)
+        self.table: Table = replace(table, columns=described)
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
@@ -217,7 +227,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
             epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
             self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
-        for name in ("target_name_", "intervals_"):  # those of an earlier fit are not of this model
+        for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name

@@ -31,7 +31,9 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 NOT_SAVED: Final = ("callbacks", "checkpoint", "n_jobs", "verbose")
 
 #: Fitted attributes that a model may have, and their names in the file.
-OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_": "intervals"}
+OPTIONAL: Final = {
+    "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
+}  # fmt: skip
 
 
 #: What a file calls the classes: files hold no names of classes.

@@ -96,6 +96,16 @@ WALK = {
         ["m.dln", "t.parquet", "--json", "--max-psi", "0"],
         ["m.dln", "other.parquet"],
     ],
+    "edit": [
+        ["m.dln", "--drop", "0", "-o", "edited.dln", "--force"],
+        ["m.dln", "--drop", "0", "--data", "t.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--drop", "0", "--data", "t.parquet", "-o", "edited.dln", "--force", "--json"],
+        ["m.dln", "--data", "wrong.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--data", "other.parquet", "-o", "edited.dln", "--force"],
+        ["m.dln", "--add", EVIL, "-o", "edited.dln", "--force"],
+        ["m.dln", "--change", EVIL, "-o", "edited.dln", "--force"],
+        ["literal.dln", "--drop", "0", "-o", "edited.dln", "--force"],
+    ],
     "plot": [["m.dln", "-o", "picture.svg", "--force"], ["literal.dln", "-o", "picture.svg", "--force"]],
     "report": [
         ["m.dln", "--data", "t.parquet", "-o", "page.html", "--force"],

@@ -276,7 +276,7 @@ def test_hostile_names_are_shown_as_they_are(browser, pages):
             "n" * 300,
         ):
             assert name in text
-        assert "שם העמודה > 3" in page.page.locator("#scorecard bdi.name").all_inner_texts()
+        assert '"שם העמודה > 3"' in page.page.locator("#scorecard bdi.name").all_inner_texts()
         assert page.mistakes == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -13,6 +14,15 @@ from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, Numbe
 
 #: A rule of more literals than this is printed as its size: with shared gates, text can grow exponentially.
 MAX_LITERALS_IN_TEXT: Final = 64
+
+#: The words of rules, as `_parse` reads them: patterns, and the phrases for an odd or even number of two or more parts.
+NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+RELATION: Final = r"(?:<=|>=|!=|==|[<>=≤≥≠]|\s(?:not\s+)?in\s*\{|\sis\s+(?:not\s+)?missing\b)"
+ODD_OF: Final = (("exactly one", "both or neither"), ("an odd number", "an even number"))
+PHRASE: Final = rf"({'|'.join(one for pair in ODD_OF for one in pair)}) of\s*\("
+_NEEDS_QUOTES: Final = re.compile(
+    rf"[\"(]|not(?=[\s(]|$)|.*\snot$|(?:never|always|{NUMBER})$|{PHRASE}|.*?{RELATION}", re.DOTALL
+)
 
 
 def number_text(value: float) -> str:
@@ -59,11 +69,21 @@ def name_text(name: str) -> str:
     return name if name.isprintable() and name and name == name.strip() else _quoted(name)
 
 
+def column_text(name: str) -> str:
+    """Return a column's name as it stands in rules: in quotes, too, where it could be read as something else.
+
+    >>> print(column_text("sold_at (year)"), column_text("price in €"), column_text("x > 3"), column_text("2021"))
+    sold_at (year) price in € "x > 3" "2021"
+    """
+    return _quoted(name) if _NEEDS_QUOTES.match(name) else name_text(name)
+
+
 def category_text(category: Category) -> str:
     """Return a category as a reader would write it: text in quotes, the rest bare."""
     if isinstance(category, str):
         return _quoted(category)
-    return str(category).lower() if isinstance(category, bool) else number_text(category)
+    # Whole numbers may have more digits than a float holds.
+    return str(category).lower() if isinstance(category, int) else number_text(category)
 
 
 def _quoted(text: str) -> str:
@@ -103,9 +123,7 @@ class Written(NamedTuple):
 
 
 def _odd_of(parts: list[Written], even: bool) -> Written:  # noqa: FBT001 (as the formula has it)
-    of_two, of_more = ("both or neither", "an even number") if even else ("exactly one", "an odd number")
-    start = of_two if len(parts) == 2 else of_more  # noqa: PLR2004 (a pair)
-    return Written(f"{start} of ({'; '.join(part.text for part in parts)})")
+    return Written(f"{ODD_OF[len(parts) > 2][even]} of ({'; '.join(part.text for part in parts)})")  # noqa: PLR2004 (a pair)
 
 
 WORDS: Final = Notation(
@@ -115,7 +133,7 @@ WORDS: Final = Notation(
     at_most="≤",
     relations=("=", "≠", "in", "not in"),
     braces=("{", "}"),
-    name=name_text,
+    name=column_text,
     number=number_text,
     category=category_text,
     remark=str,

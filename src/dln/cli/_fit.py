@@ -48,6 +48,9 @@ def fit(
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
+    fixed_rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="A rule that the model has, as it would be printed.")
+    ] = None,
     monotone: _options.Monotone = None,
     interactions: _options.Interactions = None,
     loss: Annotated[
@@ -77,16 +80,16 @@ def fit(
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
     from dln.data._division import ForwardChaining
 
-    if not dry_run and not output:
-        raise UsageError("missing option '--output' / '-o' (dln --help lists commands and options)")
     if not dry_run:
+        if not output:
+            raise UsageError("missing option '--output' / '-o' (dln --help lists commands and options)")
         check_model_output(output, force=force)
     if not 0 <= test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or (), group, time)
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
-    parameters |= _options.constraints(learner, monotone, interactions)
+    parameters |= _options.constraints(learner, monotone, interactions, fixed_rule)
     parameters |= {name: value for name, value in (("loss", loss), ("n_jobs", jobs)) if value is not None}
     parameters |= {"random_state": seed, **_options.settings(learner, setting or ())}
     file, data = read_training_table(table, chosen, fewest=FEWEST_TO_TEST if test_size and not dry_run else 2)

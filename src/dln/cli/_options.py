@@ -133,27 +133,29 @@ def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def constraints(learner: str, monotone: list[str] | None, interactions: str | None) -> dict[str, Any]:
+def constraints(
+    learner: str, monotone: list[str] | None, interactions: str | None, fixed_rules: list[str] | None
+) -> dict[str, Any]:
     """Return the parameters that constrain a model.
 
-    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region")
+    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region", None)
     {'monotonic_cst': {'age': 1, 'distance': -1}, 'interaction_cst': (('age', 'bmi'), ('region',))}
     """
-    if learner == "network" and (monotone or interactions is not None):
-        option = "--monotone" if monotone else "--interactions"
-        raise UsageError(f"{option} does not go with the network: use --learner rules")
+    given = {"--monotone": monotone, "--interactions": interactions, "--fixed-rule": fixed_rules}
+    if learner == "network" and (options := [option for option, value in given.items() if value]):
+        raise UsageError(f"{options[0]} does not go with the network: use --learner rules")
     directions: dict[str, int] = {}
-    for given in monotone or ():
-        name, _, direction = given.rpartition(":")
+    for one in monotone or ():
+        name, _, direction = one.rpartition(":")
         if not name or direction not in ("1", "+1", "-1"):
-            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {given!r}")
+            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {one!r}")
         if directions.setdefault(name, int(direction)) != int(direction):
             raise UsageError(f"--monotone gives {name!r} both directions")
     groups: Any = interactions
     if interactions not in (None, "no_interactions", "pairwise"):
         groups = tuple(tuple(name.strip() for name in group.split(",")) for group in str(interactions).split(";"))
-    found = {"monotonic_cst": directions or None, "interaction_cst": groups}
-    return {name: value for name, value in found.items() if value is not None}
+    found = {"monotonic_cst": directions, "interaction_cst": groups, "fixed_rules": fixed_rules}
+    return {name: value for name, value in found.items() if value}
 
 
 def seconds(text: str | None) -> float | None:

@@ -110,22 +110,30 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     return sentences
 
 
-def page_of_rules(model: CircuitRegressor, name: str) -> Group:
+def page_of_rules(model: CircuitRegressor, name: str, *, numbered: bool = False) -> Group:
     """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
     few = None if len(model.rules_) <= ONE_PAGE else FIRST_FEW
-    return rules_table(model, few, f": dln show {name} has them all")
+    return rules_table(model, few, f": dln show {name} has them all", numbered=numbered)
 
 
-def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "", by: By | None = None) -> Group:
-    """Return the rules that move the prediction most, as a table whose rules wrap, and columns as curves."""
+def rules_table(
+    model: CircuitRegressor, n_rules: int | None, more: str = "", by: By | None = None, *, numbered: bool = False
+) -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap, and columns as curves.
+
+    With their numbers, which `edit` knows them by, all rules are in the table.
+    """
+    by = "rule" if numbered else by
     rules = model.rules_
     listed, curves = rules.split(by if n_rules is None else "rule")
     shown = listed[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
-    cells = zip(weights, map(rules.support_text, shown), [row.rule for row in shown], strict=True)
+    columns = {"weight": weights, "fires": map(rules.support_text, shown), "rule": [row.rule for row in shown]}
+    if numbered:
+        columns = {"no.": [str(number) for number in range(len(shown))], **columns}
     lines: list[RenderableType] = [
         Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
-        table(("weight", "fires", "rule"), cells, left="rule"),
+        table(list(columns), zip(*columns.values(), strict=True), left="rule"),
     ]
     if any(row.rests_on_few for row in shown):
         lines.append(Text(FEW_NOTE))

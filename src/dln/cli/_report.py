@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
+    from dln.cli._table_file import TableFile
 
 
 Data = Annotated[
@@ -110,14 +111,7 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
-        name = target or getattr(model, "target_name_", None)
-        if name is None:
-            raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
-        if name not in file.names:
-            raise UsageError(
-                f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
-                f"with --target, or leave out --data; {nearest(name, file.names)}"
-            )
+        name = target_name(file, model, model_name, target)
         frame = file.read()
         y = target_of(file, frame, name)
         known = y.is_not_null()
@@ -130,6 +124,19 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
     if tested is not None:
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
     return {"X": X, "y": y, "row_numbers": numbers, "source": label}
+
+
+def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
+    """Return the target's column in a file: the one named, or the model's."""
+    name = target or getattr(model, "target_name_", None)
+    if name is None:
+        raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
+    if name not in file.names:
+        raise UsageError(
+            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
+            f"with --target, or leave out --data; {nearest(name, file.names)}"
+        )
+    return name
 
 
 def _tested(

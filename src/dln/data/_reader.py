@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -100,6 +101,22 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
     table = _read(source, locations_of(source, columns), columns, only, unknown)
     warn_of_unknown(unknown)
     return table
+
+
+def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns with the categories that they have in X after their own.
+
+    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))
+    (Column(name='town', categories=('b', 'a')),)
+    """
+    source, made = open_source(X), list(columns)
+    for j, (column, (origin, part)) in enumerate(zip(columns, locations_of(source, columns), strict=True)):
+        if (known := column.categories) is not None:
+            found = WEEKDAYS if part is not None else learn_categories(source.column(origin), column.name)[1]
+            if known and all(isinstance(category, str) for category in known):
+                found = tuple(map(str, found))
+            made[j] = replace(column, categories=(*known, *(one for one in found if one not in known)))
+    return tuple(made)
 
 
 def read_batches(

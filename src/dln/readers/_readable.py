@@ -237,8 +237,9 @@ class ReadableModel:
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
-            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
-            raise AttributeError(message)
+            raise AttributeError(
+                "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
+            )
         return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
@@ -308,6 +309,8 @@ class ReadableModel:
             A fitted copy; the model itself stays as it is.
 
         """
+        if getattr(self, "edits_", ()) and max_conditions < self.rules_.n_conditions:
+            raise ValueError("an edited model has no smaller models: leave rules out by edit(drop=…), or fit again")
         frontier = self.frontier_.pruned(max_conditions)
         point = frontier.own
         assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)

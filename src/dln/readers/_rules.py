@@ -93,7 +93,7 @@ class RuleTable(Records[RuleRow]):
     """The rules of a model, those that move the prediction most first."""
 
     rows: tuple[RuleRow, ...]
-    _names: ClassVar = tuple(field.name for field in fields(RuleRow))
+    _names: ClassVar = tuple(field.name for field in fields(RuleRow) if field.name != "index")
     intercept: float
     decimals: int
     circuit: Circuit
@@ -149,6 +149,9 @@ class RuleTable(Records[RuleRow]):
         from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"number": [*range(len(self))], **super(RuleTable, self)._columns()}
 
     def support_text(self, row: RuleRow, decimals: int = 0) -> str:
         """Return the share of training rows on which a rule fires, never 0 %, or the rows themselves where few."""

@@ -25,6 +25,7 @@ from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL
+from dln.readers._summary import edit_texts
 from dln.readers.model_file import to_bytes
 from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, start_row, typical_values
 from dln.report._page_data import DataRows, Fact, Known, ReportData, SizePoint, Sizes
@@ -197,6 +198,8 @@ def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
         rows += f", {thousands(training['distinct_rows'])} of them distinct"
     yield Fact("Learned from", rows)
     yield Fact("Learned with", ", ".join(f"{name} {version}" for name, version in training["versions"].items()))
+    if edits := edit_texts(model):
+        yield Fact("Edited by hand", "\n".join(edits))
     seed = model.get_params(deep=False).get("random_state")
     yield Fact("Seed", "not fixed" if seed is None else str(seed))
     yield Fact("Cost of a prediction", f"{thousands(int(model.cost('select')))} logic operations")

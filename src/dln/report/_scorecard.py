@@ -16,6 +16,7 @@ from dln.circuit._words import (
     MAX_LITERALS_IN_TEXT,
     WORDS,
     category_text,
+    column_text,
     counted,
     formula_text,
     name_text,
@@ -130,7 +131,7 @@ def _moved(row: RuleRow) -> float:
 _MARK: Final = "\0"
 _MARKED: Final = replace(
     WORDS,
-    name=lambda name: f"{_MARK}n{name_text(name)}{_MARK}",
+    name=lambda name: f"{_MARK}n{column_text(name)}{_MARK}",
     category=lambda value: f"{_MARK}v{category_text(value)}{_MARK}" if isinstance(value, str) else category_text(value),
 )
 

@@ -152,6 +152,8 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         part.kind,
         frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
+        msgspec.to_builtins(part.edits),
+        part.frozen,
         _constraints(part, circuit, frontier),
     )
 
@@ -221,6 +223,8 @@ def _check_rest(part: schema.ModelPart) -> None:
     for k, name in enumerate(part.dates):
         if name not in bases or name in part.dates[:k]:
             _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
+    if part.frozen is not None and part.frozen != sorted({k for k in part.frozen if k < len(part.rules)}):
+        _fail(f"expected places of rules, below {len(part.rules)} and ascending, got {part.frozen}", "frozen")
     if part.support is not None and len(part.support) != len(part.rules):
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
 

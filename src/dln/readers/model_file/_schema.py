@@ -168,6 +168,16 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
+class EditPart(_Part, frozen=True):
+    """An edit by hand: rules as text, changed ones with their new text, or the rows of a table that weights are of."""
+
+    dropped: list[str] = []
+    added: list[str] = []
+    changed: list[tuple[str, str]] = []
+    frozen: list[str] = []
+    refitted: Annotated[int, Meta(ge=1)] | None = None
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -197,6 +207,10 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
+    edits: list[EditPart] | None = None
+    """What was changed by hand since the fit, the first edit first."""
+    frozen: list[Index] | None = None
+    """The rules whose weights `refit` keeps, by their place in `rules`."""
     monotone: list[Monotone] = []
     """Columns as which rises the prediction never falls, or never rises: proved whenever the file is read."""
     interactions: Interactions | None = None
@@ -220,6 +234,8 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
+    edits: Sequence[Mapping[str, Any]] | None = None
+    frozen: Sequence[int] | None = None
     constraints: Sequence[Constraint] = ()
 
 
