@@ -26,6 +26,7 @@ from dln.circuit._circuit import Category, Circuit, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
+from dln.data._division import Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
@@ -42,6 +43,7 @@ MAX_ROWS = 200_000
 
 #: What the parameters may be that both regressors have.
 SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
+    "cv": ["cv_object"],
     "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
     "max_rules": [Interval(Integral, 1, None, closed="left"), None],
@@ -65,13 +67,14 @@ class Unseen(NamedTuple):
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
-    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
         table = learn_table(X, model.categorical_features)
         self.target_name = getattr(y, "name", None)
         n = table.n_rows
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
-        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight)
+        self._division = read_division(model.cv, X, self.y, groups, weight)
+        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
         self.table: Table = replace(table, columns=describe(table.columns, table.values, self.distinct.index))
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
@@ -98,6 +101,11 @@ class Rows:
         """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
         return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
 
+    @cached_property
+    def division(self) -> Division:
+        """How the user divides the distinct rows into folds."""
+        return self._division.at(self.distinct.index)
+
     def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
         """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
         some = self.distinct.sample(n)
@@ -111,6 +119,9 @@ class Rows:
             raise ValueError(message)
         if X_val is None:
             return None
+        if self._division.splits is not None or self._division.n_folds is not None:
+            message = "X_val was given with cv, but only one of them can say which rows validate: leave one out"
+            raise ValueError(message)
         validation = read_table(X_val, self.table.columns)
         return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
@@ -118,6 +129,7 @@ class Rows:
 class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEstimator):
     """A regressor that is a circuit: base of those that learn one."""
 
+    cv: Any
     categorical_features: Any
     max_categories: int | None
     min_frequency: int
@@ -154,8 +166,8 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
 
         The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
-        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
-        out.
+        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) are left out, and so are `random_state` and
+        `cv` that are no numbers; of the folds, ``training_facts_["folds"]`` keeps the kind and the number.
 
         Parameters
         ----------
@@ -211,6 +223,8 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         index = rows.distinct.index
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
+        if rows.division.is_given:
+            self.training_facts_["folds"] = rows.division.facts()
         return self
 
 

@@ -33,7 +33,7 @@ from dln.data._rows import CanonicalRows
 from dln.data._source import array_names, open_source
 from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Source, conformal_intervals
+from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
@@ -84,6 +84,9 @@ class RuleRegressor(CircuitRegressor):
     n_generations : int, default=8
         How often, at most, the best set of rules is given more conditions for a while. The search ends earlier where
         that gains little.
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
+        Folds for all that is chosen on held-out rows: teachers, target, size, frontier, intervals. None: by the number
+        of rows; with groups, sizes are validated on all. Rows that no fold holds out have no part in the choice.
     monotonic_cst : dict of names to -1, 0 or 1, list with one of them per column, or None, default=None
         Columns of numbers as which rise the prediction may not fall (1) or may not rise (-1), missing values apart.
         That holds for every input: it is proved of the finished model, and of those that `prune` returns.
@@ -160,6 +163,7 @@ class RuleRegressor(CircuitRegressor):
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
         n_generations: int = 8,
+        cv: Any = None,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
@@ -180,6 +184,7 @@ class RuleRegressor(CircuitRegressor):
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
         self.n_generations = n_generations
+        self.cv = cv
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
@@ -191,7 +196,9 @@ class RuleRegressor(CircuitRegressor):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None
+    ) -> Self:
         """Learn the rules.
 
         Parameters
@@ -204,6 +211,8 @@ class RuleRegressor(CircuitRegressor):
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
             Rows to validate on, instead of folds of those learned from.
+        groups : array-like of shape (n_samples,), optional
+            A label for every row, a patient's for example: the rows of a group are never on both sides of a split.
 
         Returns
         -------
@@ -211,7 +220,7 @@ class RuleRegressor(CircuitRegressor):
 
         """
         deadline = Deadline(self.max_seconds)
-        rows = Rows(self, X, y, sample_weight)
+        rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
         constraints = self._read_constraints(X, rows)
         config = self._config()
@@ -266,10 +275,11 @@ class RuleRegressor(CircuitRegressor):
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
         inputs = replace(inputs, constraints=constraints)
-        counts = rows.counts[: len(some.index)]
+        n = len(some.index)
+        counts, division = rows.counts[:n], rows.division.at(slice(n))
         share = self.min_samples_rule / (int(counts.sum()) if self.min_samples_rule >= 1 else 1)
         min_weight = float(share * some.weight.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight)
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight, division)
 
     @staticmethod
     def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
@@ -318,4 +328,4 @@ class RuleRegressor(CircuitRegressor):
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             source: Source = "rows set aside" if were_set_aside else "folds"
-            self.intervals_ = conformal_intervals(predicted, y, validation.weight, source)
+            self._set_intervals(predicted, y, validation.weight, source, None)

@@ -128,6 +128,8 @@ def to_saved(model: Any) -> SavedModel:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     if not isinstance(parameters["random_state"], (Integral, type(None))):
         parameters["random_state"] = None  # a generator has moved on since the fit: its state now would say nothing
+    if not isinstance(parameters["cv"], (Integral, type(None))):
+        parameters["cv"] = None  # files hold no code: the training facts keep the kind and the number of folds
     optional = {field: getattr(model, name) for name, field in OPTIONAL.items() if hasattr(model, name)}
     columns = [column.name for column in model.circuit_.columns]
     features = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])

@@ -36,6 +36,18 @@ def test_rules_that_are_monotone_only_together():
     assert violation(replace(whole, rules=(Rule(5, 3.0), Rule(8, 3.0))), 0, 1) is None
 
 
+def test_exactly_one_of_two_is_not_monotone_but_a_sum_with_it_can_be():
+    """[exactly one of a, b] goes up and down with a; with 2 · [a and b] it is [a] + [b], and with 0.9 it falls."""
+    columns, literals = (Column("a"), Column("b")), (Above(0, 1.0), Above(1, 1.0))
+    circuit = Circuit(columns, literals, (Gate(6, 0, 1), Gate(1, 0, 1)), (Rule(2, 1.0), Rule(3, 2.0)), 0.0, 1)
+    assert [violation(circuit, j, 1) for j in range(2)] == [None, None]
+    assert violation(circuit, 0, -1) == "it rises by 1.0 where a rises above 1"
+    less = replace(circuit, rules=(Rule(2, 1.0), Rule(3, 0.9)))
+    assert violation(less, 0, 1) == "it falls by 0.1 where a rises above 1"
+    alone = replace(circuit, rules=(Rule(2, 1.0),))
+    assert None not in [violation(alone, j, direction) for j in range(2) for direction in (1, -1)]
+
+
 def test_missing_values_are_apart():
     """A rule on the column's missing values, of any weight, breaks nothing."""
     circuit = Circuit(

@@ -12,7 +12,6 @@ Missing values of the column itself are apart. Two steps, of which the first dec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -22,7 +21,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Above, Circuit
 from dln.circuit._graph import XOR, Graph
 from dln.circuit._words import name_text, number_text, weight_text
-from dln.circuit.simplify._domain import Axis, axes_of, truth_table
+from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 
 #: Cells of one table, and of all that a search looks at: beyond them the answer is "not proved".
 MAX_CELLS: Final = 1 << 20
@@ -110,11 +109,11 @@ def _change(graph: Graph, edge: int, step: int, cut: Above, axes: Sequence[Axis]
     """Return by how much a rule's term changes where its column rises above a cut-off, over the other columns."""
     read = {graph.literals[node].column for node in graph.cone([edge >> 1]) if node in graph.literals}
     own = [axis for axis in axes if axis.column in read]
-    if math.prod(axis.size for axis in own) > MAX_CELLS:
+    if combinations(own) > MAX_CELLS:
         raise _TooLargeError
     k = next(k for k, axis in enumerate(own) if axis.column == cut.column)
     above = own[k].where(cut)
-    first = (above & -above).bit_length() - 1
+    first = (above & -above).bit_length() - 1  # blocks are in the order of their values
     table = step * np.diff(truth_table(graph, edge, own).astype(np.int64), axis=k).take(first - 1, axis=k)
     return _Factor(tuple(axis.column for axis in own if axis.column != cut.column), np.asarray(table))
 

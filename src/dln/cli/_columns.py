@@ -65,7 +65,7 @@ def _judged(
         return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), ()
     typed, order = column, None
     if column.dtype == pl.String:
-        typed, order = (values.text(column), None) if as_category else _typed(file, column)
+        typed, order = (values.text(column), None) if as_category else typed_text(file, column)
     column, typed = column.filter(used), typed.filter(used)
     if (reason := _unusable(typed, order, names_rows=not (as_category or keep))) is not None:
         return ColumnFact(name, "left out", reason), ()
@@ -88,7 +88,7 @@ def _joined(*details: str) -> str:
 # --- text -> Booleans, numbers, dates or text -------------------------------------------------------------------------
 
 
-def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
+def typed_text(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
     truth = values.boolean(text)

@@ -43,6 +43,8 @@ def fit(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of weights: how much each row counts.")
     ] = None,
+    group: _options.Group = None,
+    time: _options.Time = None,
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
@@ -72,7 +74,8 @@ def fit(
     """
     from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
-    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run, table_digest
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
+    from dln.data._division import ForwardChaining
 
     if not dry_run and not output:
         raise UsageError("missing option '--output' / '-o' (dln --help lists commands and options)")
@@ -80,7 +83,7 @@ def fit(
         check_model_output(output, force=force)
     if not 0 <= test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
-    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
+    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or (), group, time)
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     parameters |= _options.constraints(learner, monotone, interactions)
@@ -101,9 +104,11 @@ def fit(
     from dln.circuit._words import counted
     from dln.cli._peers import Sample, peers, score
 
+    if time is not None:
+        parameters["cv"] = ForwardChaining()
     train, test = (
-        Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
-        for rows in split_rows(len(data.y), n_test, seed)
+        Sample(data.X[rows], data.y[rows], *(None if one is None else one[rows] for one in (data.weight, data.labels)))
+        for rows in split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
     )
     model, took, interrupted = _train(train, learner, {"verbose": int(not is_quiet), **parameters})
     scores: list[Score] = []
@@ -111,7 +116,7 @@ def fit(
         name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
         scores = [score(name, model.predict(test.X), test, took), *peers(train, test)]
         model.calibrate(test.X, test.y, test.weight)  # by errors on rows that the model has not seen
-    model.training_facts_ = {**model.training_facts_, "table": table_digest(data.y)}
+    keep_facts(model, data.y, group or time)
     model.save(output)
     if as_json:
         document = {
@@ -130,10 +135,32 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def split_rows(n_rows: int, n_test: int, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the rows to learn from and those to test on."""
+def keep_facts(model: CircuitRegressor, y: pl.Series, column: str | None) -> None:
+    """Keep with a model by what to know its table again, and the column by which rows were held out."""
+    from dln.cli._training_table import table_digest
+
+    facts = {**model.training_facts_, "table": table_digest(y)}
+    if column is not None:
+        facts["folds"] = {**facts["folds"], "column": column}
+    model.training_facts_ = facts
+
+
+def split_rows(
+    n_rows: int, n_test: int, seed: int, labels: pl.Series | None = None, *, by_time: bool = False
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the rows to learn from and those to test on: whole groups, or the latest, where there are labels."""
     import numpy as np
 
+    if labels is not None and n_test:
+        from dln.data._division import group_codes
+        from dln.data._folds import held_out_groups
+
+        codes = group_codes(labels, np.ones(n_rows, dtype=np.bool_))
+        if by_time:
+            is_tested = codes >= max(1, np.sort(codes)[-n_test])
+        else:
+            is_tested = held_out_groups(np.ones(n_rows), n_test / n_rows, codes, seed) > 0
+        return np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
     order = np.random.default_rng(seed).permutation(n_rows)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
@@ -160,7 +187,7 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     interrupted = False
     with warnings_as_sentences(rephrased):
         try:
-            model.fit(train.X, train.y, sample_weight=train.weight)
+            model.fit(train.X, train.y, sample_weight=train.weight, groups=train.labels)
         except KeyboardInterrupt:
             if not hasattr(model, "circuit_"):
                 raise

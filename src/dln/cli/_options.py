@@ -27,6 +27,14 @@ Keep = Annotated[
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column of labels: rows of one label are never on both sides of a split."),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column of dates or numbers: earlier rows train, later ones validate, test."),
+]
 MaxConditions = Annotated[
     str | None,
     typer.Option(

@@ -69,17 +69,17 @@ def predict(
     if as_json and output == STANDARD:
         raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
-    half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
+    ends = None if interval is None else _ends(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        results = [PREDICTION] if half_width is None else [PREDICTION, LOWER, UPPER]
+        results = [PREDICTION] if ends is None else [PREDICTION, LOWER, UPPER]
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with _progress() if is_shown else nullcontext(lambda _: None) as advance:
             unknown: list[Counter[Any]] = []
-            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance, unknown)
+            predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
             n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if any(unknown) and not quiet:
@@ -92,16 +92,17 @@ def predict(
         print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
-def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
-    """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
+def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
+    """Return what computes the ends of intervals from predictions, or raise a `UsageError` if the model has none."""
     if model.intervals is None:
         raise UsageError(
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
     try:
-        return model.intervals.half_width(coverage)
+        model.intervals.half_width(coverage)
     except ValueError as error:
         raise UsageError(f"--interval: {error}") from error
+    return partial(model.intervals.ends, coverage=coverage)
 
 
 def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
@@ -143,7 +144,7 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
 def _predicted(
     predictor: Predictor,
     file: TableFile,
-    half_width: float | None,
+    ends: Callable[[Any], Any] | None,
     with_input: bool,  # noqa: FBT001 (bound by `partial`)
     advance: Callable[[int], None],
     unknown: list[Counter[Any]],
@@ -164,8 +165,8 @@ def _predicted(
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
     parts = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
-    if half_width is not None:
-        parts += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
+    if ends is not None:
+        parts += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
     return pl.DataFrame(parts)
 
 

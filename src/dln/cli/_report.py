@@ -66,7 +66,8 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
     """Return the rows of a table whose target is known; of the table that dln fit read, only its test rows."""
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
-    from dln.cli._training_table import target_of
+    from dln.cli._training_table import labels_of, target_of
+    from dln.data._division import ForwardChaining
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
@@ -83,12 +84,18 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
         known = y.is_not_null()
         X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
-    if (tested := _tested(model, y)) is not None:
+    folds = model.training_facts_.get("folds") or {}
+    column, by_time = folds.get("column"), folds.get("kind") == ForwardChaining.__name__
+    labels = labels_of(file, frame, known, column if column in file.names else None, by_time=by_time)
+    tested = None if column and labels is None else _tested(model, y, labels, by_time=by_time)
+    if tested is not None:
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
     return {"X": X, "y": y, "row_numbers": numbers, "source": label}
 
 
-def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | None:
+def _tested(
+    model: CircuitRegressor, y: pl.Series, labels: pl.Series | None, *, by_time: bool
+) -> npt.NDArray[np.intp] | None:
     """Return the rows that `dln fit` tested the model on, or None if this is another table.
 
     On the others, which it learned from, the model would look too good.
@@ -100,7 +107,7 @@ def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | Non
     n_test = len(y) - int(facts["rows"])
     if facts.get("table") != table_digest(y) or not isinstance(seed, int) or n_test < 1:
         return None
-    return split_rows(len(y), n_test, seed)[1]
+    return split_rows(len(y), n_test, seed, labels, by_time=by_time)[1]
 
 
 def plot(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column
+from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
 from dln.cli._messages import UsageError, nearest, quoted
 from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
+
+#: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
+FEWEST_LABELS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class ColumnOptions:
     categorical: Sequence[str] = ()
     keep: Sequence[str] = ()
     missing: Sequence[str] = ()
+    group: str | None = None
+    time: str | None = None
 
 
 class Learnable(NamedTuple):
@@ -37,6 +42,8 @@ class Learnable(NamedTuple):
     weight: pl.Series | None
     facts: list[ColumnFact]
     n_without_target: int
+    labels: pl.Series | None = None
+    """The groups, or the times, of the rows."""
 
 
 def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
@@ -68,7 +75,7 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
     for name in file.names:
         if name in chosen.drop:
             found.append(ColumnFact(name, "left out", "as you asked"))
-        elif name not in (chosen.target, chosen.weight):
+        elif name not in (chosen.target, chosen.weight, chosen.group):
             as_category, keep = name in chosen.categorical, name in chosen.keep
             fact, made = judge_column(file, frame[name], known, as_category=as_category, keep=keep)
             found.append(fact)
@@ -77,7 +84,9 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise UsageError(f"{message} ({why})" if why else message)
-    return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, int((~known).sum()))
+    n_without_target = int((~known).sum())
+    labels = labels_of(file, frame, known, chosen.group or chosen.time, by_time=chosen.time is not None)
+    return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, n_without_target, labels)
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
@@ -87,15 +96,19 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
             "(separated by commas, semicolons, tabs or |)"
         )
     given = {"--target": [chosen.target], "--weight": [chosen.weight] if chosen.weight else []}
+    given |= {"--group": [chosen.group] if chosen.group else [], "--time": [chosen.time] if chosen.time else []}
     given |= {"--drop": [*chosen.drop], "--categorical": [*chosen.categorical], "--keep": [*chosen.keep]}
     used: dict[str, str] = {}
     for option, name in ((option, name) for option, names in given.items() for name in names):
         if name not in file.names:
             raise UsageError(f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}")
-        if option != "--keep" and used.setdefault(name, option) != option:
+        # A column of times is an input, unless it is dropped.
+        if option not in ("--keep", "--time") and used.setdefault(name, option) != option:
             raise UsageError(
                 f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
             )
+    if chosen.group and chosen.time:
+        raise UsageError("--group and --time were both given, but rows are held out by one of them: leave one out")
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
@@ -104,6 +117,34 @@ def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
     if not y.count():
         raise UsageError(f"the target {name!r} is missing in every row of {file.label}: give rows where it is known")
     return y
+
+
+def labels_of(
+    file: TableFile, frame: pl.DataFrame, used: pl.Series, name: str | None, *, by_time: bool
+) -> pl.Series | None:
+    """Return the groups of the used rows, or their times as numbers; None without a column of them."""
+    if name is None:
+        return None
+    option = "--time" if by_time else "--group"
+    labels = frame[name]
+    if labels.dtype == pl.String:
+        labels = typed_text(file, labels)[0] if by_time else values.text(labels)
+    if by_time:
+        if not (labels.dtype.is_numeric() or labels.dtype in (pl.Date, pl.Datetime)):
+            held = dtype_words(labels.dtype)
+            raise UsageError(f"--time {name!r} must hold dates like 2024-12-31, or numbers, but it holds {held}")
+        labels = labels.to_physical()
+    labels = labels.fill_nan(None) if labels.dtype.is_float() else labels
+    missing = labels.is_null() & used
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise UsageError(
+            f"{option} {name!r} must hold a value in every row, but row {row + 1} of {file.label} holds none"
+        )
+    labels = labels.filter(used)
+    if (n_labels := labels.n_unique()) < FEWEST_LABELS:
+        raise UsageError(f"{option} {name!r} must hold at least {FEWEST_LABELS} different values, got {n_labels}")
+    return labels
 
 
 def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
@@ -140,8 +181,8 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
     """Show what a table holds: the target, and what each column is taken for."""
     low, high = (thousands(float(end)) for end in (data.y.min(), data.y.max()))  # type: ignore[arg-type]
     rows = [("target", f"{name_text(chosen.target)}, from {low} to {high}")]
-    if chosen.weight is not None:
-        rows.append(("weight", name_text(chosen.weight)))
+    others = ((what, getattr(chosen, what)) for what in ("weight", "group", "time"))
+    rows += [(what, name_text(name)) for what, name in others if name is not None]
     for kind in ("numbers", "categories", "yes or no"):
         some = [fact for fact in data.facts if fact.kind == kind]
         if some:

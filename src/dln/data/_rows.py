@@ -52,11 +52,13 @@ class CanonicalRows:
         return CanonicalRows(self.index[:n].copy(), self.weight[:n].copy())
 
 
-def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
-    """Return the distinct rows of a table and its target, in canonical order."""
+def canonical_rows(
+    values: Sequence[Values], y: Floats, weight: Floats | None = None, labels: Sequence[Values] = ()
+) -> CanonicalRows:
+    """Return the distinct rows of a table and its target, in canonical order; other labels make rows distinct."""
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = row_hashes(values, y)
+    first, second = row_hashes(values, y, labels)
     order = np.argsort(first)
     if weight is not None and not weight.all():
         order = order[weight[order] > 0]
@@ -151,13 +153,13 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
-def row_hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
+def row_hashes(values: Sequence[Values], y: Values, labels: Sequence[Values] = ()) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row and its target, ``(n_rows,) uint64`` each."""
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
         del group  # before the next are read
-    _add_columns([y], first, second)
+    _add_columns([*labels, y], first, second)
     return first, second
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions, readable
 from dln.circuit._graph import TRUE_EDGE, Graph
+from dln.data._division import IN_TURN, Division
 from dln.data._target import Target
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
@@ -31,12 +32,13 @@ MIN_ROWS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Columns of some rows, the standardised target there ``(n,)``, weights, and counts for folds."""
+    """Columns of some rows, the standardised target there ``(n,)``, weights, counts and the division for folds."""
 
     values: Sequence[Values]
     y: Floats
     weight: Floats
     counts: npt.NDArray[np.int64] | None = None
+    division: Division = IN_TURN
 
     def first(self, n: int) -> LabelledRows:
         """Return the first n rows: rows in canonical order are as good as drawn by lot."""
@@ -49,7 +51,8 @@ class LabelledRows:
 
     def _at(self, rows: slice | npt.NDArray[np.intp]) -> LabelledRows:
         counts = None if self.counts is None else self.counts[rows]
-        return LabelledRows([column[rows] for column in self.values], self.y[rows], self.weight[rows], counts)
+        values, division = [column[rows] for column in self.values], self.division.at(rows)
+        return LabelledRows(values, self.y[rows], self.weight[rows], counts, division)
 
 
 def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
@@ -148,7 +151,7 @@ class Reduction:
     def _refitted(self, circuit: Circuit, rows: LabelledRows) -> Circuit:
         nodes = [rule.node for rule in circuit.rules]
         holds = node_values(circuit, nodes, rows.values)
-        penalty = cross_validated_penalty(holds, rows.y, rows.weight, rows.counts)
+        penalty = cross_validated_penalty(holds, rows.y, rows.weight, rows.counts, rows.division)
         solved = solve_weights(holds, rows.y, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile)
         return with_weights(circuit, nodes, *solved, self.target)
 

@@ -103,14 +103,14 @@ def explain(
 ) -> Explanations:
     """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit."""
     predictions = circuit.evaluate(columns)
-    half_width = None if intervals is None else intervals.half_width(USUAL)
+    ends = None if intervals is None else np.stack(intervals.ends(predictions, USUAL), axis=1).tolist()
     fires = circuit.rule_values(columns)
     order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
     rows = []
     for row, value in enumerate(predictions.tolist()):
         fired = tuple(terms[i] for i in order if fires[i][row])
-        interval = None if half_width is None else (value - half_width, value + half_width)
+        interval = None if ends is None else tuple(ends[row])
         rows.append(Explanation(value, circuit.intercept, fired, circuit.decimals, target, interval))
     return Explanations(tuple(rows))
 

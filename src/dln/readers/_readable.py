@@ -25,7 +25,7 @@ from dln.readers._explain import (
     sum_by_input,
 )
 from dln.readers._frontier import Frontier
-from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._intervals import USUAL, Intervals, Scale, Source, conformal_intervals, target_limits
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
 
@@ -41,6 +41,7 @@ class ReadableModel:
     intervals_: Intervals
     support_: list[float]
     target_name_: str
+    training_facts_: Mapping[str, Any]
     _frontier: Frontier
 
     @property
@@ -144,14 +145,16 @@ class ReadableModel:
 
         """
         check_is_fitted(self)
-        self.intervals_ = conformal_intervals(self.predict(X), y, sample_weight, "rows set aside")
+        scale = self.intervals_.scale if hasattr(self, "intervals_") else Scale()
+        self._set_intervals(self.predict(X), y, sample_weight, "rows set aside", scale)
         return self
 
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
         """Return an interval for every row that holds its target with the given probability, on average over rows.
 
         The guarantee, whatever the distribution, is for new rows drawn like those of `calibrate`; with intervals from
-        the folds of a fit it holds nearly.
+        the folds of a fit it holds nearly. Widths follow the prediction as the errors on the fit's folds do. Ends lie
+        in the range of the target in training and a tenth of it beyond, and cross zero only where the target did.
 
         Parameters
         ----------
@@ -170,9 +173,7 @@ class ReadableModel:
         if not hasattr(self, "intervals_"):
             message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
             raise AttributeError(message)
-        half_width = self.intervals_.half_width(coverage)
-        predicted = self.predict(X)
-        return np.stack([predicted - half_width, predicted + half_width], axis=1)
+        return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
@@ -251,6 +252,10 @@ class ReadableModel:
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
         return smaller
+
+    def _set_intervals(self, predicted: Floats, y: Any, weight: Any, source: Source, scale: Scale | None) -> None:
+        limits = target_limits(*(self.training_facts_[name] for name in ("target_min", "target_max")))
+        self.intervals_ = conformal_intervals(predicted, y, weight, source, scale=scale, limits=limits)
 
     def _target(self) -> str:
         return getattr(self, "target_name_", None) or "prediction"

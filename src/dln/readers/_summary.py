@@ -27,6 +27,7 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     constraints = getattr(model, "constraints_", None)
     return [
         ("rows", f"{thousands(facts['rows'])}{distinct}"),
+        *([] if facts.get("folds") is None else [("held out by", _folds_text(**facts["folds"]))]),
         *network,
         *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
@@ -34,6 +35,11 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
         *([("inputs not used", _listed(unread))] if unread else []),
     ]
+
+
+def _folds_text(kind: str, n_folds: int | None, n_groups: int | None, column: str | None = None) -> str:
+    counts = [counted(n, what) for n, what in ((n_folds, "fold"), (n_groups, "group")) if n is not None]
+    return ", ".join([*([name_text(column)] if column else []), kind, *counts])
 
 
 def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:

@@ -67,7 +67,7 @@ def collect(
         numbers = np.arange(1, 1 + (0 if data is None else len(data[0])))
     scores = None
     if data is not None and true is not None:
-        scores = score_rows(read, true, predict(effects.prepared, data, 1), known.half_width)
+        scores = score_rows(read, true, predict(effects.prepared, data, 1), known.intervals)
     return ReportData(
         title=title or name_text(rules.target),
         target=name_text(rules.target),
@@ -113,10 +113,10 @@ def _known(model: ReportableModel) -> Known:
     training = model.training_facts_
     own = None if frontier is None else frontier.own
     intervals = getattr(model, "intervals_", None)
-    widths = [None if intervals is None else intervals.half_width(coverage) for coverage in (USUAL, 0.5)]
-    half_width, middle = (None if width is None or width == float("inf") else float(width) for width in widths)
+    if intervals is not None and intervals.half_width(USUAL) == float("inf"):
+        intervals = None
     ends = float(training["target_min"]), float(training["target_max"])
-    return Known(training["rows"], ends, None if own is None else own.r2, half_width, middle)
+    return Known(training["rows"], ends, None if own is None else own.r2, intervals)
 
 
 # --- rows, sizes, facts, picture --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from dln.circuit._words import thousands
+from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
 from dln.report._page_data import Cell, NumberColumn, Scores, Sizes
 
@@ -57,7 +58,7 @@ class ScatterChart(NamedTuple):
     side: float = _SIDE
 
 
-def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
+def scatter_chart(scores: Scores, intervals: Intervals | None) -> ScatterChart:
     low, high = scores.ends
     left, right = _EDGE
     top, bottom = _SIDE - right, _SIDE - left
@@ -69,9 +70,11 @@ def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
         return Dot(across(cell.true), up(cell.predicted), radius, "")
 
     band = ""
-    if half_width is not None:
-        corners = [(x, x + sign * half_width) for sign, ends in ((-1, (low, high)), (1, (high, low))) for x in ends]
-        band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
+    if intervals is not None:
+        edges = [edge for edge in intervals.scale.edges if low < edge < high]
+        predicted = sorted([low, *edges, *(math.nextafter(edge, high) for edge in edges), high])
+        lower, upper = (zip(end.tolist(), predicted, strict=True) for end in intervals.ends(predicted, USUAL))
+        band = " ".join(f"{across(x)},{up(y)}" for x, y in [*lower, *reversed(list(upper))])
     numbers = ticks(low, high, 4)
     return ScatterChart(
         tuple(Tick(across(number), thousands(number)) for number in numbers),

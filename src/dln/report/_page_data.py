@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from dln.readers._intervals import USUAL, Intervals
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -105,10 +107,18 @@ class Known:
     n_rows: int
     target_ends: tuple[float, float]
     r2: float | None
-    half_width: float | None
-    """Of the 90 % interval."""
-    middle_error: float | None
-    """Median absolute error."""
+    intervals: Intervals | None
+    """None if the 90 % interval has no end."""
+
+    @property
+    def half_width(self) -> float | None:
+        """The mean half-width of the 90 % interval."""
+        return None if self.intervals is None else float(self.intervals.half_width(USUAL))
+
+    @property
+    def middle_error(self) -> float | None:
+        """The half-width of the 50 % interval: about the median of the absolute errors."""
+        return None if self.intervals is None else float(self.intervals.half_width(0.5))
 
 
 @dataclass(frozen=True, slots=True)

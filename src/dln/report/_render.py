@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import astuple
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -36,7 +37,7 @@ def render(data: ReportData) -> str:
         data=data,
         columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
         charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
-        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
+        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.intervals),
         sizes=None if data.sizes is None else sizes_chart(data.sizes),
         style=style,
         script=script,
@@ -57,10 +58,10 @@ def _script(data: ReportData) -> str:
 
 
 def _page_data(data: ReportData) -> dict[str, Any]:
-    rows = data.rows
+    rows, intervals = data.rows, data.known.intervals
     return {
         "decimals": data.decimals,
-        "halfWidth": data.known.half_width,
+        "interval": None if intervals is None else [data.known.half_width, *astuple(intervals.scale), intervals.limits],
         "line": [*SIDES, *LINE],
         "columns": list(map(_column, data.columns)),
         "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},

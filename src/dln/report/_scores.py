@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
+from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
 from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores
 
@@ -24,17 +25,21 @@ _GROUPS: Final = 8
 
 
 def score_rows(
-    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, half_width: float | None
+    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, intervals: Intervals | None
 ) -> Scores:
     """Return the scores of predictions; errors are broken down by `columns`."""
     error = predicted - y
+    covered = None
+    if intervals is not None:
+        low, high = intervals.ends(predicted, USUAL)
+        covered = float(((low <= y) & (y <= high)).mean())
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
         r2=_r2(y, error),
         mean_error=float(np.abs(error).mean()),
         bias=float(error.mean()),
-        covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
+        covered=covered,
         ends=ends,
         cells=_cells(y, predicted, ends),
         by_column=tuple(

@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline
-from dln.data._folds import fold_weights
 from dln.rules._bins import Input, synthetic_rows
 from dln.rules._candidates import grow, select, select_sizes
 from dln.rules._constants import (
@@ -111,7 +110,7 @@ class RuleLearner:
             choice = self.choose_target(distillation, pool)
 
             # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
-            n_folds = _by_rows(sample, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
+            n_folds = _n_folds(distillation, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
             path = pool.submit(self.find_all_sizes, distillation, choice, rows)
             folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
             points = path.result()
@@ -132,30 +131,32 @@ class RuleLearner:
 
         Teachers estimate a mean, so there are none for other losses than the squared error.
         """
-        config, parts = self.config, fold_weights(sample.weight, _by_rows(sample, N_FOLDS), sample.counts)
-        nothing = Distillation(sample, parts, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
-        if config.n_teachers == 0 or config.loss.name != "squared_error" or not _is_enough(sample):
+        config, n_folds = self.config, _by_rows(sample, N_FOLDS)
+        folds = sample.division.folds(sample.weight, n_folds, sample.counts)
+        nothing = Distillation(sample, folds, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
+        has_folds = _is_enough(sample) and len(folds.training) > 0
+        if config.n_teachers == 0 or config.loss.name != "squared_error" or not has_folds:
             return nothing
         rng = generator(config.seed, Stream.SYNTHETIC_ROWS)
         synthetic = synthetic_rows(sample.inputs, sample.weight, config.n_synthetic_rows, rng)
         teachers = cross_fit(
             sample,
-            parts,
+            folds,
             synthetic,
             config.n_teachers,
             config.seed,
             pool.map,
             stop=self.deadline.stage("teachers", 0.4),
-            advance=self.progress.stage("teachers", len(parts) * n_teachers(len(sample.y), config.n_teachers)),
+            advance=self.progress.stage("teachers", len(folds.training) * n_teachers(len(sample.y), config.n_teachers)),
         )
-        return nothing if teachers is None else Distillation(sample, parts, synthetic, teachers)
+        return nothing if teachers is None else Distillation(sample, folds, synthetic, teachers)
 
     def choose_target(self, distillation: Distillation, pool: ThreadPoolExecutor) -> TargetChoice:
         """Choose how much of the target is the teachers', and how much to shrink the weights, on held-out folds."""
         sample, budget = distillation.sample, searched(self.config.search.budget)
         if not _is_enough(sample):
             return TargetChoice(Y_ONLY, 1.0)
-        n_folds, stop = _by_rows(sample, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
+        n_folds, stop = _n_folds(distillation, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
         return choose_target(distillation, n_folds, budget, self.config.seed, pool.map, stop=stop)
 
     # --- the search
@@ -303,6 +304,13 @@ def select_larger(
 def _is_enough(sample: Sample) -> bool:
     """Return True if there are rows enough for folds, and anything to learn from."""
     return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
+
+
+def _n_folds(distillation: Distillation, table: Sequence[tuple[int, int]]) -> int:
+    """Return how many folds to try: all that the user divides the rows into, or as many as a table has for them."""
+    if distillation.sample.division.is_given:
+        return len(distillation.folds.training)
+    return _by_rows(distillation.sample, table)
 
 
 def _by_rows(sample: Sample, table: Sequence[tuple[int, int]]) -> int:

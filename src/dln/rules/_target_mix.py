@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dln.data._division import Folds
 from dln.rules._bins import Inputs
 from dln.rules._candidates import grow, select
 from dln.rules._constants import SWEEPS, TRIAL_LENGTH, TRIAL_RATE, TRIAL_RULES, WEIGHT_PENALTIES
@@ -46,22 +47,27 @@ class Distillation:
     """A sample in folds, and the teachers' predictions for it and for synthetic rows, if there are teachers."""
 
     sample: Sample
-    parts: Floats
-    """(n_folds, n): the part of each row's weight that a fold holds out."""
+    folds: Folds
     synthetic: Inputs
     teachers: CrossFitPredictions | None
 
     def task(self, mix: TargetMix, stop: Callable[[], bool] = never) -> Task:
-        """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold."""
-        teachers = self.teachers
+        """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold.
+
+        Rows that are never held out have in-fold labels only, those never trained on the others only.
+        """
+        teachers, y = self.teachers, self.sample.y
         if teachers is None:
-            return self._task(self.sample, self.sample.y, np.empty(0), mix, stop)
-        labels = (teachers.out_of_fold + teachers.in_fold) / 2
-        return self._task(self.sample, labels, teachers.synthetic, mix, stop)
+            return self._task(self.sample, y, np.empty(0), mix, stop)
+        out_of_fold, in_fold = teachers.out_of_fold, teachers.in_fold
+        labels = np.where(np.isnan(out_of_fold), in_fold, out_of_fold) + np.where(
+            np.isnan(in_fold), out_of_fold, in_fold
+        )
+        return self._task(self.sample, np.where(np.isnan(labels), y, labels / 2), teachers.synthetic, mix, stop)
 
     def training_task(self, mix: TargetMix, fold: int, stop: Callable[[], bool] = never) -> Task:
         """Return the task of learning without what a fold holds out, which its teachers have not seen either."""
-        left = self.sample.weight - self.parts[fold]
+        left = self.folds.training[fold]
         sample = self.sample.weighted(left)
         if self.teachers is None:
             return self._task(sample, sample.y, np.empty(0), mix, stop)
@@ -70,7 +76,7 @@ class Distillation:
 
     def held_out(self, fold: int) -> Sample:
         """Return the rows of a fold, weighted by what it holds out of them."""
-        return self.sample.weighted(self.parts[fold])
+        return self.sample.weighted(self.folds.held_out[fold])
 
     def _task(
         self, sample: Sample, labels: Floats, synthetic_labels: Floats, mix: TargetMix, stop: Callable[[], bool]

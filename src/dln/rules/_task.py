@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dln.data._division import IN_TURN, Division
 from dln.rules._bins import Inputs
 from dln.rules._bits import Words, pack, planes_of
 from dln.rules._constants import MAX_INPUTS, MAX_SCREENING_ROWS
@@ -48,10 +49,13 @@ class Sample(NamedTuple):
     """(n,): the rows of the table that each row counts as when folds are dealt."""
     min_weight: float
     """The weight of the rows of the table that a rule must fire on, and must not fire on."""
+    division: Division = IN_TURN
+    """How the user divides the rows into folds."""
 
     def at(self, rows: npt.NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
-        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], self.counts[rows], self.min_weight)
+        counts, division = self.counts[rows], self.division.at(rows)
+        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], counts, self.min_weight, division)
 
     def weighted(self, weight: Floats) -> Sample:
         """Return the rows of positive weight, with these weights."""

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from scipy.optimize import nnls
 
+from dln.data._division import Folds
 from dln.rules._bins import Inputs
 from dln.rules._constants import (
     KERNEL_BLOCK,
@@ -39,15 +40,14 @@ _ONE_FOREST_AT_A_TIME: Final = threading.Lock()
 class CrossFitPredictions:
     """In-fold and out-of-fold predictions of the blended teachers, for the table's rows and for synthetic ones.
 
-    >>> parts = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]])
+    >>> folds = Folds(np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]]), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 3.0]]))
     >>> by_fold = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 7.0]])
-    >>> predictions = CrossFitPredictions(parts, by_fold, np.array([[5.0], [7.0]]), 0.9)
+    >>> predictions = CrossFitPredictions(folds, by_fold, np.array([[5.0], [7.0]]), 0.9)
     >>> predictions.out_of_fold, predictions.in_fold, predictions.synthetic
     (array([ 1., 20.,  4.]), array([10.,  2.,  6.]), array([6.]))
     """
 
-    parts: Floats
-    """(n_folds, n): the part of each row's weight that a fold holds out."""
+    folds: Folds
     by_fold: Floats
     """(n_folds, n): predictions of the teachers that were trained without what a fold holds out, for all rows."""
     synthetic_by_fold: Floats
@@ -56,14 +56,13 @@ class CrossFitPredictions:
 
     @property
     def out_of_fold(self) -> Floats:
-        """For each row the mean prediction over its weight, each part by the teachers that have not seen it."""
-        return np.asarray((self.parts * self.by_fold).sum(axis=0) / self.parts.sum(axis=0))
+        """For each row the mean prediction of the teachers that it was held out of, NaN if it never was."""
+        return _weighted_mean(self.by_fold, self.folds.held_out)
 
     @property
     def in_fold(self) -> Floats:
-        """For each row the mean prediction over its weight by the teachers that have seen it."""
-        seen = self.parts.sum(axis=0) - self.parts
-        return np.asarray((seen * self.by_fold).sum(axis=0) / seen.sum(axis=0))
+        """For each row the mean prediction of the teachers that have seen it, NaN if none has."""
+        return _weighted_mean(self.by_fold, self.folds.training)
 
     @property
     def synthetic(self) -> Floats:
@@ -73,7 +72,7 @@ class CrossFitPredictions:
 
 def cross_fit(
     sample: Sample,
-    parts: Floats,
+    folds: Folds,
     synthetic: Inputs,
     n_kinds: int,
     seed: int,
@@ -82,11 +81,11 @@ def cross_fit(
     stop: Callable[[], bool],
     advance: Callable[[], None],
 ) -> CrossFitPredictions | None:
-    """Cross-fit the teachers, each without the `parts` ``(n_folds, n)`` of the weights that a fold holds out.
+    """Cross-fit the teachers, each on the weights that a fold trains on.
 
     `run` maps jobs, in parallel or not. Returns None if time is over before all teachers are fitted.
     """
-    y, weight = sample.y, sample.weight
+    y, n_folds = sample.y, len(folds.training)
     tables = [_Table(inputs.levels(), inputs.ranks()) for inputs in (sample.inputs, synthetic)]
     kinds = _KINDS[: n_teachers(len(y), n_kinds)]
 
@@ -94,7 +93,7 @@ def cross_fit(
         if stop():
             return None
         fold, kind = job
-        left = weight - parts[fold]
+        left = folds.training[fold]
         kept = np.flatnonzero(left)
         rows = _Table(*(columns[kept] for columns in tables[0]))
         random_state = int(generator(seed, Stream.TEACHERS, fold, kind).integers(2**31))
@@ -102,20 +101,27 @@ def cross_fit(
         advance()
         return predictions
 
-    jobs = [(fold, kind) for fold in range(len(parts)) for kind in range(len(kinds))]
+    jobs = [(fold, kind) for fold in range(n_folds) for kind in range(len(kinds))]
     results = [result for result in run(fit_one, jobs) if result is not None]
     if len(results) < len(jobs):
         return None
-    on_rows, on_synthetic = (np.array(one).reshape(len(parts), len(kinds), -1) for one in zip(*results, strict=True))
+    on_rows, on_synthetic = (np.array(one).reshape(n_folds, len(kinds), -1) for one in zip(*results, strict=True))
     # A row that several folds hold out in part has an out-of-fold prediction of each, weighted by that part.
-    row, fold = np.nonzero(parts.T)
-    predicted, held_out = on_rows[fold, :, row], parts[fold, row]
+    row, fold = np.nonzero(folds.held_out.T)
+    predicted, held_out = on_rows[fold, :, row], folds.held_out[fold, row]
     root = np.sqrt(held_out)
     blend, _ = nnls(predicted * root[:, np.newaxis], y[row] * root)
     error = float(held_out @ (y[row] - predicted @ blend) ** 2)
+    weight = folds.held_out.sum(axis=0)
     variation = float(weight @ (y - np.average(y, weights=weight)) ** 2)
     by_fold, synthetic_by_fold = (np.einsum("kmn,m->kn", one, blend) for one in (on_rows, on_synthetic))
-    return CrossFitPredictions(parts, by_fold, synthetic_by_fold, 1.0 - error / (variation or 1.0))
+    return CrossFitPredictions(folds, by_fold, synthetic_by_fold, 1.0 - error / (variation or 1.0))
+
+
+def _weighted_mean(by_fold: Floats, weight: Floats) -> Floats:
+    total = weight.sum(axis=0)
+    mean: Floats = np.divide((weight * by_fold).sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)
+    return mean
 
 
 def n_teachers(n_rows: int, n_kinds: int) -> int:
@@ -181,6 +187,8 @@ def _kernel_machine(
         """Return predictions, by products of matrices: libsvm, number by number, takes ten times as long."""
         scaled = scaler.transform(prepared(table))
         predicted = np.full(len(scaled), float(machine.intercept_[0]))
+        if not len(machine.support_vectors_):  # of one row, or of equal targets
+            return predicted
         for first in range(0, len(scaled), KERNEL_BLOCK):
             block = slice(first, first + KERNEL_BLOCK)
             near = rbf_kernel(scaled[block], machine.support_vectors_, gamma=gamma)

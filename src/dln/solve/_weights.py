@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dln.data._folds import fold_weights
+from dln.data._division import IN_TURN, Division
 from dln.solve._products import Bools, Floats, centred_products, products
 from dln.solve._signs import Signs, solve_with_signs
 
@@ -55,7 +55,11 @@ def solve_weights(
 
 
 def cross_validated_penalty(
-    rules: Bools, y: Floats, weight: Floats, counts: npt.NDArray[np.int64] | None = None
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    counts: npt.NDArray[np.int64] | None = None,
+    division: Division = IN_TURN,
 ) -> float:
     """Return the penalty whose weights, found without a fold, err least on it, summed over the folds.
 
@@ -63,15 +67,21 @@ def cross_validated_penalty(
     ``(n,)`` are those of `fold_weights`, one each by default.
     """
     y = y - float(np.average(y, weights=weight))
-    # Sums over the folds, once each: those of all but one are those of all without its own.
-    by_fold = []
     counts = np.ones(len(y), dtype=np.int64) if counts is None else counts
-    for part in fold_weights(weight, _FOLDS, counts) if len(y) >= 2 * _FOLDS else ():
-        held_out = np.flatnonzero(part)
-        by_fold.append(_Sums.of(rules[:, held_out], y[held_out], part[held_out]))
+    held_out, training = division.folds(weight, _FOLDS, counts) if len(y) >= 2 * _FOLDS else ((), ())
+
+    def sums(part: Floats) -> _Sums:
+        rows = np.flatnonzero(part)
+        return _Sums.of(rules[:, rows], y[rows], part[rows])
+
+    # Once for each fold: the sums over all others are those of its training, unless the user's splits say otherwise.
+    by_fold = [sums(part) for part in held_out]
     errors = np.zeros(len(_PENALTIES))
     for k, aside in enumerate(by_fold):
-        moments = _Moments.of_sums(reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :]))
+        others = (
+            sums(training[k]) if division.splits is not None else reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :])
+        )
+        moments = _Moments.of_sums(others)
         for i, penalty in enumerate(_PENALTIES):
             errors[i] += aside.error(*moments.solve(penalty * moments.scale))
     return float(_PENALTIES[int(np.argmin(errors))])

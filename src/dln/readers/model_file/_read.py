@@ -19,7 +19,7 @@ from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, I
 from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals
+from dln.readers._intervals import Intervals, Scale, target_limits
 from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
 
@@ -128,8 +128,10 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
-    training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
-    training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
+    for name in ("network", "folds"):
+        training[name] = None if training[name] is None else msgspec.structs.asdict(training[name])
+    optional = ("ranges", "table", "network", "folds")
+    training = {name: value for name, value in training.items() if value or name not in optional}
     circuit = _circuit(part, columns, part.decimals)
     frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
     return schema.SavedModel(
@@ -143,7 +145,7 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         part.support,
         part.target,
         tuple(part.dates),
-        _intervals(part.intervals),
+        _intervals(part.intervals, part.training),
         part.kind,
         frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
@@ -232,12 +234,18 @@ def _check_training(part: schema.TrainingPart, numbers: set[str]) -> None:
             _fail(reason, "training.ranges")
 
 
-def _intervals(part: schema.IntervalsPart | None) -> Intervals | None:
+def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart) -> Intervals | None:
     if part is None:
         return None
     if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
         _fail("widths must be finite, not negative, and ascend", "intervals.widths")
-    return Intervals(tuple(part.widths), part.source, part.weight)
+    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.edges or part.factors else Scale()
+    if len(scale.factors) != len(scale.edges) + 1 or any(not 0 < factor < float("inf") for factor in scale.factors):
+        _fail("there must be one factor more than edges, all of them above 0", "intervals.factors")
+    if part.edges != sorted(set(part.edges)):
+        _fail("edges must ascend", "intervals.edges")
+    limits = target_limits(training.target_min, training.target_max)
+    return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
 
 
 def _circuit(

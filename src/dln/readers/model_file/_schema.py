@@ -95,6 +95,16 @@ class NetworkPart(_Part, frozen=True):
     gates: Index
 
 
+class FoldsPart(_Part, frozen=True):
+    """The user's folds: rows, groups, splits or the class of a splitter; the number of folds, and that of groups."""
+
+    kind: str
+    n_folds: Annotated[int, Meta(ge=1)] | None = None
+    n_groups: Annotated[int, Meta(ge=1)] | None = None
+    column: str | None = None
+    """The column of groups, or times, that ``dln fit`` read."""
+
+
 class TrainingPart(_Part, frozen=True):
     """Facts of the fit: rows of the table, distinct rows of weight above zero, range of the target, versions."""
 
@@ -108,14 +118,20 @@ class TrainingPart(_Part, frozen=True):
     table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
     network: NetworkPart | None = None
+    folds: FoldsPart | None = None
 
 
 class IntervalsPart(_Part, frozen=True):
-    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which."""
+    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which.
+
+    Widths are multiplied by the first factor for predictions up to the first edge, and so on.
+    """
 
     source: TypingLiteral["rows set aside", "folds"]
     weight: Annotated[float, Meta(gt=0)]
     widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
+    edges: list[float] = []
+    factors: list[float] = []
 
 
 class SmallerPart(_Part, frozen=True):

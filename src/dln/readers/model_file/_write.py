@@ -15,6 +15,7 @@ from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
 from dln.circuit._constraints import Interactions, Monotone
+from dln.readers._intervals import Intervals, Scale
 from dln.readers.model_file import _schema as schema
 
 
@@ -85,9 +86,7 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
         dates=list(model.dates),
-        intervals=None
-        if model.intervals is None
-        else schema.IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        intervals=None if model.intervals is None else _intervals_part(model.intervals),
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
@@ -96,9 +95,14 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
     )
 
 
+def _intervals_part(intervals: Intervals) -> schema.IntervalsPart:
+    scale = () if intervals.scale == Scale() else (list(intervals.scale.edges), list(intervals.scale.factors))
+    return schema.IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), *scale)
+
+
 def _training_part(facts: Mapping[str, Any]) -> schema.TrainingPart:
-    network = facts.get("network")
-    return schema.TrainingPart(**{**facts, "network": None if network is None else schema.NetworkPart(**network)})
+    parts = {"network": schema.NetworkPart, "folds": schema.FoldsPart}
+    return schema.TrainingPart(**{name: parts[name](**fact) if name in parts else fact for name, fact in facts.items()})
 
 
 def _nodes(circuit: Circuit) -> dict[str, Any]:
