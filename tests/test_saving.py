@@ -213,11 +213,13 @@ def test_unused_categories_are_not_written(tmp_path: Path):
     printed = " ".join(row.rule for row in model.rules_)
     assert [name for name in people if f'"{name}"'.encode() in file and name not in printed] == []
     assert dln.load(tmp_path / "model.dln").predict(table).tobytes() == model.predict(table).tobytes()
-    written = dln.load(tmp_path / "model.dln").circuit_
-    for column, j in ((column, j) for j, column in enumerate(written.columns) if column.categories is not None):
+    loaded = dln.load(tmp_path / "model.dln")
+    written = [loaded.circuit_, *(point.circuit for point in loaded.frontier_ if point.circuit)]
+    for column, j in ((column, j) for j, column in enumerate(loaded.circuit_.columns) if column.categories is not None):
         used = {
             code
-            for literal in written.literals
+            for circuit in written
+            for literal in circuit.literals
             if isinstance(literal, IsIn) and literal.column == j
             for code in literal.codes
         }

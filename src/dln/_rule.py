@@ -62,7 +62,7 @@ class RuleRegressor(CircuitRegressor):
     max_conditions : int or None, default=100
         Largest number of conditions of the model: printed comparisons, the measure of what a person reads. The
         smallest size is taken whose loss on held-out rows is within one standard error of the best size's, and whose R²
-        is at most 0.004 lower. None: as many as help, up to 3200.
+        is at most 0.002 lower. None: as many as help, up to 3200.
     max_rule_length : int, default=6
         Largest number of conditions of one rule.
     max_rules : int or None, default=None

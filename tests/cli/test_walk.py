@@ -86,6 +86,12 @@ WALK = {
         ["m.dln", "-o", f"page{EVIL}.html", "--force"],
         ["literal.dln", "-o", "page.html", "--force"],
     ],
+    "card": [
+        ["m.dln", "--data", "t.parquet", "-o", "card.md", "--force"],
+        ["m.dln", "--data", "wrong.parquet", "-o", "card.json", "--force"],
+        ["m.dln", "-o", f"card{EVIL}.md", "--force"],
+        ["literal.dln", "-o", "card.md", "--force"],
+    ],
     "export": [
         ["m.dln", "-o", "model.py", "--force"],
         ["m.dln", "-o", "model.sql", "--force", "--no-verify"],

@@ -45,7 +45,7 @@ def _before(
 
 for panel, commands in {
     "Learn": (_fit.fit, _tune.tune, _show.prune),
-    "Read": (_show.show, _show.explain, _report.report, _report.plot),
+    "Read": (_show.show, _show.explain, _report.report, _report.card, _report.plot),
     "Use": (_predict.predict, _export.export, _export.verify),
 }.items():
     for command in commands:

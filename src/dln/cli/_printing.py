@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dln._clean import clean
 from dln.circuit._words import name_text, number_text, thousands, weight_text
-from dln.readers._rules import FEW_NOTE
+from dln.readers._rules import FEW_NOTE, By, curve_title
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -116,10 +116,11 @@ def page_of_rules(model: CircuitRegressor, name: str) -> Group:
     return rules_table(model, few, f": dln show {name} has them all")
 
 
-def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:
-    """Return the rules that move the prediction most, as a table whose rules wrap."""
+def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "", by: By | None = None) -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap, and columns as curves."""
     rules = model.rules_
-    shown = list(rules)[:n_rules]
+    listed, curves = rules.split(by if n_rules is None else "rule")
+    shown = listed[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
     cells = zip(weights, map(rules.support_text, shown), [row.rule for row in shown], strict=True)
     lines: list[RenderableType] = [
@@ -128,8 +129,13 @@ def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") ->
     ]
     if any(row.rests_on_few for row in shown):
         lines.append(Text(FEW_NOTE))
-    if len(shown) < len(rules):
-        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
+    if len(shown) < len(listed):
+        lines.append(Text(f"… and {thousands(len(listed) - len(shown))} more rules that move it less{more}"))
+    for curve in curves:
+        steps = signed([band.weight for band in curve.bands], model.circuit_.decimals)
+        bands = zip(steps, [band.text for band in curve.bands], strict=True)
+        title = curve_title(model.circuit_, curve)
+        lines += ["", table(("weight", title), bands, left=title)]
     return Group(*lines)
 
 

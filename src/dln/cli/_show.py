@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ def show(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
+    by: Annotated[Literal["rule", "column"] | None, typer.Option(help="One by one, or bands of a column.")] = None,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
@@ -43,7 +44,7 @@ def show(
         _printing.print_json({**_printing.model_json(model, fitted, max_rules), **document})
         return
     _printing.show(
-        _printing.rules_table(fitted, max_rules), "", _printing.facts([("file", model), *summary_facts(fitted)])
+        _printing.rules_table(fitted, max_rules, by=by), "", _printing.facts([("file", model), *summary_facts(fitted)])
     )
     if len(fitted.frontier_) > 1:
         _printing.show(

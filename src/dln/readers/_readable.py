@@ -91,7 +91,7 @@ class ReadableModel:
         Parameters
         ----------
         X : table or array of shape (n_samples, n_features)
-            The rows to explain; a pandas Series or a dictionary is one row.
+            The rows to explain; a pandas Series, a dictionary or an array of one axis is one row.
 
         Returns
         -------
@@ -270,7 +270,9 @@ class ReadableModel:
 
 
 def _as_table(X: Any) -> Any:
-    """Return one row, a dictionary or a pandas Series, as a table; anything else as it is."""
+    """Return one row, a dictionary, a pandas Series or an array of one axis, as a table; anything else as it is."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return X[None]
     if isinstance(X, Mapping):
         import polars as pl
 
