@@ -449,7 +449,7 @@ class DLNRegressor(CircuitRegressor):
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
             "temperature": float(networks[0].temperature if networks else self.temperature),
             "open_rules": [len(circuit.rules) for circuit in circuits],
-            "gates": sum(len(circuit.gates) for circuit in circuits),
+            "gates": len(networks) * sum(layer_sizes(self.hidden_layer_sizes)),
         }
         self.training_facts_ = {**self.training_facts_, "network": facts}
         if (validation := reduction.held_out) is not None:
