@@ -421,6 +421,8 @@ class DLNRegressor(CircuitRegressor):
         reduction = self._reduction(circuits, rows, held_out, parts)
         solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
+        judged_whole = reduction.refitted(reduction.training) if solves else whole
+        own = _point(whole, reduction, judged_whole)  # before codes change: the rows have the codes of all categories
         points: list[Point] = []
         judged: Circuit | None = None
         if self.max_conditions is not None:
@@ -431,8 +433,7 @@ class DLNRegressor(CircuitRegressor):
         else:
             # A smaller model may name categories that only neurons beside the simplified rules read.
             whole, _ = without_unused_categories([whole, reduction.nodes])
-        judged_whole = reduction.refitted(reduction.training) if solves else whole
-        own = _point(whole, reduction, judged_whole)
+        own = replace(own, circuit=whole)
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
