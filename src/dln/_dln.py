@@ -421,6 +421,8 @@ class DLNRegressor(EditableRegressor):
         reduction = self._reduction(circuits, rows, held_out, parts)
         solves = self.refit_weights or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
+        judged_whole = reduction.refitted(reduction.training) if solves else whole
+        own = _point(whole, reduction, judged_whole)  # before codes change: the rows have the codes of all categories
         points: list[Point] = []
         judged: Circuit | None = None
         if self.max_conditions is not None:
@@ -431,8 +433,7 @@ class DLNRegressor(EditableRegressor):
         else:
             # A smaller model may name categories that only neurons beside the simplified rules read.
             whole, _ = without_unused_categories([whole, reduction.nodes])
-        judged_whole = reduction.refitted(reduction.training) if solves else whole
-        own = _point(whole, reduction, judged_whole)
+        own = replace(own, circuit=whole)
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
@@ -449,7 +450,7 @@ class DLNRegressor(EditableRegressor):
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
             "temperature": float(networks[0].temperature if networks else self.temperature),
             "open_rules": [len(circuit.rules) for circuit in circuits],
-            "gates": sum(len(circuit.gates) for circuit in circuits),
+            "gates": len(networks) * sum(layer_sizes(self.hidden_layer_sizes)),
         }
         self.training_facts_ = {**self.training_facts_, "network": facts}
         if (validation := reduction.held_out) is not None:

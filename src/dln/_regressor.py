@@ -177,7 +177,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
 
         The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
-        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) are left out, and so are `random_state` and
+        to run a fit (`n_jobs`, `verbose`, `callbacks`) are left out, and so are `random_state` and
         `cv` that are no numbers; of the folds, ``training_facts_["folds"]`` keeps the kind and the number.
 
         Parameters

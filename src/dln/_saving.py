@@ -28,7 +28,7 @@ from dln.readers.model_file import SavedModel
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 #: Parameters that say how to run a fit and not what to learn: the model does not depend on them, nor does its file.
-NOT_SAVED: Final = ("callbacks", "checkpoint", "n_jobs", "verbose")
+NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 
 #: Fitted attributes that a model may have, and their names in the file.
 OPTIONAL: Final = {

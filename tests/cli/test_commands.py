@@ -273,18 +273,26 @@ def test_prune_to_nothing(folder, tmp_path):
 
 def test_sizes_in_words():
     """The sentences have the held-out R² of the model, of the best one, and of a larger one that is better."""
-    sentences = _sentences(
-        (Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(400, 399, 80, 0.9)), 0.91
-    )
+    points = Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(1600, 1500, 80, 0.9)
+    sentences = _sentences(points, 0.91)
     assert sentences[0].endswith("reach R² 0.880 on held-out rows, of 0.910 that the best model found reaches.")
-    assert sentences[-1] == "200 conditions would reach 0.897 (--max-conditions 200)."
+    assert sentences[1:] == ["Of the next sizes, 200 reach 0.897 (--max-conditions 200)."]
+    sentences = _sentences((points[0], Point(150, None, None, 0.881), points[2]), 0.91)
+    assert sentences[1] == "Of the next sizes, 150 reach 0.881."
+    assert sentences[2] == "1,600 conditions would reach 0.900 (--max-conditions 1600)."
     sentences = _sentences((Point(20, 20, 9, 0.957, EMPTY), Point(200, None, None, 0.961)), 0.943)
     assert sentences[0].endswith("of 0.961 that the best model found reaches.")
     assert sentences[1:] == ["Of the next sizes, 200 reach 0.961."]
     points = (Point(5, 5, 3, 0.8, EMPTY), Point(10, 9, 5, 0.9, EMPTY), Point(20, 20, 9, 0.91), Point(30, 30, 9, 0.912))
-    assert _sentences(points, 0.9)[1] == "Of the next sizes, 5 reach 0.800 and 20 reach 0.910."
+    assert _sentences(points, 0.9)[1] == "Of the next sizes, 5 reach 0.800 and 20 reach 0.910 (--max-conditions 20)."
     assert _sentences((Point(20, 20, 9, 0.957, EMPTY),), 0.943)[0].endswith("as much as the best model found.")
     assert _sentences((Point(20, 20, 9, None, EMPTY),), None) == ["0 conditions in 0 rules."]
+
+
+def test_a_smaller_size_may_be_the_best_model_found():
+    """A model is not called as good as the best if one of its own smaller sizes does better on held-out rows."""
+    points = Point(30, 30, 26, 0.976, EMPTY), Point(100, 100, 61, 0.958, EMPTY)
+    assert _sentences(points, None)[0].endswith("of 0.976 that the best model found reaches.")
 
 
 def _sentences(points, ceiling):

@@ -51,7 +51,7 @@ Monotone = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN:±1",
-        help="A column as which rises the prediction never falls (age:+1) or never rises (age:-1); may be given again.",
+        help="As this column rises, the prediction never falls (age:+1) or never rises (age:-1); may be given again.",
     ),
 ]
 Interactions = Annotated[

@@ -95,18 +95,21 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     own = frontier.own
     if own is None or own.r2 is None:
         return [f"{size}."]
-    best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier if not point.circuit)])
+    best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier)])
     rest = (
         "as much as the best model found"
         if best < own.r2 + _UNSEEN
         else f"of {best:.3f} that the best model found reaches"
     )
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
-    if neighbours := [f"{point.max_conditions} reach {point.r2:.3f}" for point in frontier.neighbours()]:
-        sentences.append(f"Of the next sizes, {' and '.join(neighbours)}.")
-    if (more := frontier.worthwhile()) is not None:
-        n = more.max_conditions
-        sentences.append(f"{n} conditions would reach {more.r2:.3f} (--max-conditions {n}).")
+    neighbours, more = frontier.neighbours(), frontier.worthwhile()
+    advice = "" if more is None else f" (--max-conditions {more.max_conditions})"
+    if next_sizes := [
+        f"{thousands(point.max_conditions)} reach {point.r2:.3f}{advice * (point is more)}" for point in neighbours
+    ]:
+        sentences.append(f"Of the next sizes, {' and '.join(next_sizes)}.")
+    if more is not None and more not in neighbours:
+        sentences.append(f"{thousands(more.max_conditions)} conditions would reach {more.r2:.3f}{advice}.")
     return sentences
 
 
