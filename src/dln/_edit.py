@@ -200,8 +200,6 @@ class EditableRegressor(CircuitRegressor):
             same = {old.name for old, column in pairs if old.categories == column.categories}
             profile = {name: one for name, one in self.training_facts_.get("profile", {}).items() if name in same}
             facts = {name: one for name, one in self.training_facts_.items() if name not in {"profile", "predictions"}}
-                name: fact for name, fact in self.training_facts_.items() if name not in {"profile", "predictions"}
-            }
             fitted["training_facts_"] = facts | ({"profile": profile} if profile else {})
         fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
         fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
