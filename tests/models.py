@@ -104,7 +104,7 @@ def models() -> tuple[tuple[RuleRegressor | DLNRegressor, Any], ...]:
         (DLNRegressor(**SMALL_NETWORK, max_conditions=30), mixed, y / 1e6),
         (RuleRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
         (DLNRegressor(**SMALL_NETWORK), numbers, y),
-        (DLNRegressor(**SMALL_NETWORK, validation_fraction=None, refit_weights=True), numbers.astype(np.float32), y),
+        (DLNRegressor(**SMALL_NETWORK, validation_fraction=None, refit=True), numbers.astype(np.float32), y),
         (RuleRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
         (RuleRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
         (RuleRegressor(**SMALL), mixed, np.full(len(y), 3.5)),

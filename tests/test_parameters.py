@@ -41,7 +41,7 @@ def test_bad_parameters_get_one_sentence(houses, parameters, match):
         ({"learning_rate": -1}, "learning_rate"),
         ({"straight_through": "gumbel"}, "straight_through"),
         ({"sum_links": "closed"}, "sum_links"),
-        ({"refit_weights": "ridge"}, "refit_weights"),
+        ({"refit": "ridge"}, "refit"),
         ({"max_conditions": 0}, "max_conditions"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
         ({"n_networks": 0}, "n_networks"),

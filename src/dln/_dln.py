@@ -62,7 +62,7 @@ class DLNRegressor(EditableRegressor):
 
     With its defaults it is the published method and nothing else: thresholds, layers of two-input logic gates and a
     weighted sum are trained together by gradient descent, every choice is then settled by arg max, and the circuit is
-    simplified. Five parameters, each off by default, improve on it: `sum_links`, `refit_weights`, `max_conditions`,
+    simplified. Five parameters, each off by default, improve on it: `sum_links`, `refit`, `max_conditions`,
     `learning_rate_schedule` and `n_networks`. `RuleRegressor` learns the most accurate page of rules instead.
 
     Parameters
@@ -112,7 +112,7 @@ class DLNRegressor(EditableRegressor):
     n_networks : int, default=1
         Networks to train, each from its own start. The model is their mean; with `max_conditions`, the best rules of
         all.
-    refit_weights : bool, default=False
+    refit : bool, default=False
         Whether the rules' weights are solved for after training, by ridge regression, the penalty cross-validated.
     max_conditions : int or None, default=None
         Conditions (printed comparisons) of the model at most: the best set of neurons of all layers, selected to follow
@@ -183,7 +183,7 @@ class DLNRegressor(EditableRegressor):
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_networks": [Interval(Integral, 1, None, closed="left")],
-        "refit_weights": ["boolean"],
+        "refit": ["boolean"],
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "callbacks": [list, tuple, None],
     }
@@ -212,7 +212,7 @@ class DLNRegressor(EditableRegressor):
         validation_fraction: float | None = 0.1,
         cv: Any = None,
         n_networks: int = 1,
-        refit_weights: bool = False,
+        refit: bool = False,
         max_conditions: int | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
@@ -244,7 +244,7 @@ class DLNRegressor(EditableRegressor):
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.n_networks = n_networks
-        self.refit_weights = refit_weights
+        self.refit = refit
         self.max_conditions = max_conditions
         self.categorical_features = categorical_features
         self.max_categories = max_categories
@@ -254,6 +254,8 @@ class DLNRegressor(EditableRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callbacks = callbacks
+
+    refit_weights = EditableRegressor._refit  # noqa: SLF001 (`RuleRegressor.refit`; here `refit` is a parameter)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -419,7 +421,7 @@ class DLNRegressor(EditableRegressor):
             mean = on_grid(target.mean, target.decimals)
             circuits = [Circuit(rows.encoder.columns, (), (), (), mean, target.decimals)]
         reduction = self._reduction(circuits, rows, held_out, parts)
-        solves = self.refit_weights or self.max_conditions is not None
+        solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
         judged_whole = reduction.refitted(reduction.training) if solves else whole
         own = _point(whole, reduction, judged_whole)  # before codes change: the rows have the codes of all categories

@@ -124,7 +124,7 @@ class EditableRegressor(CircuitRegressor):
             frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
         )
 
-    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def _refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Return a fitted copy of the same rules with weights solved for on these rows, except those of frozen rules.
 
         Support, intervals, held-out R² and the facts of the training become those of these rows. Every row is predicted

@@ -203,6 +203,8 @@ class RuleRegressor(EditableRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    refit = EditableRegressor._refit  # noqa: SLF001 (`DLNRegressor.refit_weights`, where `refit` is a parameter)
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None

@@ -96,4 +96,4 @@ def _refitted(
         edited = model.edit(**edits, X=model_columns(file, frame, categories))
         needed_columns(file, edited.circuit_, model_name)
         X, known = model_columns(file, frame, edited.circuit_), y.is_not_null()
-    return edited.refit(X.filter(known), y.filter(known))
+    return edited._refit(X.filter(known), y.filter(known))  # noqa: SLF001 (the public names differ)
