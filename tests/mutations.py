@@ -178,7 +178,7 @@ def _places(value: Any, *before: Any) -> Iterator[tuple[Any, ...]]:
 
 def _field_missing(model: Any, rng: Random) -> None:
     inside = _one([model, model["training"], *model["literals"], *model["rules"], *model["columns"]], rng)
-    optional = ("categories", "support", "target", "ranges", "table")
+    optional = ("categories", "support", "target", "ranges", "table", "frontier")
     del inside[_one([name for name in inside if name not in optional], rng)]
 
 
