@@ -171,6 +171,9 @@ def test_summary_shows_what_was_trained(houses, tmp_path):
     model.save(tmp_path / "m.dln")
     assert str(dln.load(tmp_path / "m.dln")) == text
     assert str(DLNRegressor(n_networks=2)) == "DLNRegressor(n_networks=2)"
+    best = max(epoch for epoch, is_best in enumerate(model.history_["is_best"]) if is_best)
+    assert f"the kept one at temperature {model.history_['temperature'][best]:.3g}" in text
+    assert f"inputs used      0 of {X.shape[1]}\n" in model.prune(0).summary()
 
 
 def test_a_callback_ends_the_training(houses):
