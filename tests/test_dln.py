@@ -164,7 +164,15 @@ def test_summary_shows_what_was_trained(houses, tmp_path):
     model = network(random_state=0, max_conditions=5).fit(X, y)
     text = str(model)
     assert text == model.summary()
-    for part in ("layers of 12, 8 neurons", "15 epochs", "of 8", "20, simplified to", "multiply", "select", "inputs used"):
+    for part in (
+        "layers of 12, 8 neurons",
+        "15 epochs",
+        "of 8",
+        "20, simplified to",
+        "multiply",
+        "select",
+        "inputs used",
+    ):
         assert part in text
     assert f"{len(model.network_circuit_.rules)} rules" in text
     assert f"{model.rules_.n_conditions} conditions" in text
