@@ -1,4 +1,4 @@
-"""Run the README from top to bottom and replace the outputs that it shows.
+"""Run the README, and each page of how-tos with outputs, from top to bottom and replace the outputs that it shows.
 
 python docs/refresh_readme.py    # from the root of the repository
 """
@@ -29,14 +29,20 @@ SECONDS = re.compile(r"in \d+\.\d s")
 
 
 def main() -> None:
-    """Rewrite the text blocks of the README."""
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "examples").symlink_to(ROOT / "examples")
-        os.chdir(folder)
-        sys.path.insert(0, str(ROOT / "src"))
-        readme.write_text(MADE_WITH.sub(made_with(), refreshed(text)), encoding="utf-8")
+    """Rewrite the text blocks of the pages."""
+    sys.path.insert(0, str(ROOT / "src"))
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "examples").symlink_to(ROOT / "examples")
+            os.chdir(folder)
+            page.write_text(MADE_WITH.sub(made_with(), refreshed(text)), encoding="utf-8")
+
+
+def pages() -> list[Path]:
+    """Return the pages that state what their outputs were made with."""
+    candidates = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+    return [page for page in candidates if MADE_WITH.search(page.read_text(encoding="utf-8"))]
 
 
 def made_with() -> str:

@@ -74,12 +74,12 @@ def some_table(kind: str) -> tuple[pd.DataFrame, pd.Series]:
         {
             "age": rng.integers(18, 90, n).astype(float),
             "bmi": rng.normal(27, 4, n).round(2),
-            "town": rng.integers(0, 60, n).astype(str),
+            "town": np.char.add("t", rng.integers(0, 60, n).astype(str)),
             "region": rng.choice(["a", "b", "c", "d"], n),
             "smoker": rng.random(n) < 0.3,
         }
     )
-    y = 3.0 * X["age"] + 40.0 * X["smoker"] + X["town"].astype(int) % 7 * 5.0 + rng.normal(size=n)
+    y = 3.0 * X["age"] + 40.0 * X["smoker"] + X["town"].str[1:].astype(int) % 7 * 5.0 + rng.normal(size=n)
     if kind == "missing":
         X = X.mask(rng.random(X.shape) < 0.2).astype({"smoker": object})
         X["smoker"] = X["smoker"].map({True: "yes", False: "no"})
@@ -104,7 +104,7 @@ def models() -> tuple[tuple[RuleRegressor | DLNRegressor, Any], ...]:
         (DLNRegressor(**SMALL_NETWORK, max_conditions=30), mixed, y / 1e6),
         (RuleRegressor(**SMALL, loss="quantile", quantile=0.9), mixed, y),
         (DLNRegressor(**SMALL_NETWORK), numbers, y),
-        (DLNRegressor(**SMALL_NETWORK, validation_fraction=None, refit=True), numbers.astype(np.float32), y),
+        (DLNRegressor(**SMALL_NETWORK, validation_fraction=None, refit_weights=True), numbers.astype(np.float32), y),
         (RuleRegressor(**SMALL), wide, wide[:, 0] * wide[:, 1]),
         (RuleRegressor(**SMALL, categorical_features=[0]), rng.integers(0, 6, (60, 3)).astype(float), wide[:, 2]),
         (RuleRegressor(**SMALL), mixed, np.full(len(y), 3.5)),

@@ -43,9 +43,9 @@ def test_a_network_is_measured_on_the_categories_of_the_table(settings):
 
 
 def test_refit_weights_are_no_worse_than_the_networks(houses):
-    """With `refit` the weights are solved for on all rows: the training error does not rise, the rules stay."""
+    """With `refit_weights` the weights are solved for on all rows: the training error does not rise, the rules stay."""
     X, y = houses
-    plain, refitted = network(random_state=3).fit(X, y), network(random_state=3, refit=True).fit(X, y)
+    plain, refitted = network(random_state=3).fit(X, y), network(random_state=3, refit_weights=True).fit(X, y)
     assert refitted.score(X, y) >= plain.score(X, y) - 1e-3
     assert len(refitted.rules_) == pytest.approx(len(plain.rules_), abs=2)
 
@@ -105,7 +105,7 @@ def test_several_networks_are_one_model_of_their_mean(houses):
     np.testing.assert_allclose(together.predict(X), np.mean(alone, axis=0), atol=1e-3 * np.std(y))
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_conditions": 20}, {"refit": True, "loss": "absolute_error"}])
+@pytest.mark.parametrize("settings", [{}, {"max_conditions": 20}, {"refit_weights": True, "loss": "absolute_error"}])
 def test_threads_change_nothing(houses, settings):
     """The model of several networks is the same on any number of threads."""
     X, y = houses
@@ -195,7 +195,7 @@ def test_a_callback_ends_the_training(houses):
 def test_a_table_that_tells_nothing_apart_gives_its_mean(column):
     """Constant columns or a single row leave the mean of the target, with any option."""
     X, y = (np.ones((9, 2)), np.arange(9.0)) if column == "constant" else (np.array([[1.0, 2.0]]), np.array([3.5]))
-    for settings in ({}, {"max_conditions": 5}, {"refit": True, "n_networks": 2}):
+    for settings in ({}, {"max_conditions": 5}, {"refit_weights": True, "n_networks": 2}):
         model = network(**settings).fit(X, y)
         np.testing.assert_allclose(model.predict(X), y.mean())
         assert model.frontier_[-1].r2 is None or model.frontier_[-1].r2 <= 0

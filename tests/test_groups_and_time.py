@@ -150,7 +150,7 @@ def test_splits_that_hardly_leave_rows():
     """A fold may train on one row and test another: what can be learned is learned."""
     splits = [([0], [1]), (np.arange(1, 60), np.arange(60, 100)), ([5, 6], np.arange(100, 103))]
     assert np.isfinite(small(cv=splits, n_teachers=4).fit(X, Y).predict(X)).all()
-    assert np.isfinite(network(cv=splits, refit=True, max_conditions=5).fit(X, Y).predict(X)).all()
+    assert np.isfinite(network(cv=splits, refit_weights=True, max_conditions=5).fit(X, Y).predict(X)).all()
 
 
 def test_groups_go_through_pipelines_and_searches():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dln._dln import DLNRegressor
     from dln._errors import (
         CircuitError,
+        ColumnWarning,
         CompileCacheWarning,
         ConstraintError,
         ExportError,
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
         ModelFileError,
         NotVerifiedWarning,
         PrecisionWarning,
+        RuleSyntaxError,
         TimeLimitWarning,
+        UnknownCategoryWarning,
         VerificationError,
     )
     from dln._load import Predictor, load, load_predictor
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Circuit",
     "CircuitError",
+    "ColumnWarning",
     "CompileCacheWarning",
     "ConstraintError",
     "DLNRegressor",
@@ -44,7 +48,9 @@ __all__ = [
     "PrecisionWarning",
     "Predictor",
     "RuleRegressor",
+    "RuleSyntaxError",
     "TimeLimitWarning",
+    "UnknownCategoryWarning",
     "VerificationError",
     "__version__",
     "load",

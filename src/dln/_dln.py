@@ -13,12 +13,12 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
+from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
-    CircuitRegressor,
     Rows,
     Unseen,
     draw_seed,
@@ -57,12 +57,12 @@ MAX_FRONTIER_ROWS: Final = 25_000
 BLOCK: Final = 65_536
 
 
-class DLNRegressor(CircuitRegressor):
+class DLNRegressor(EditableRegressor):
     """The differentiable logic network of Yue and Jha, frozen into a Boolean circuit after training.
 
     With its defaults it is the published method and nothing else: thresholds, layers of two-input logic gates and a
     weighted sum are trained together by gradient descent, every choice is then settled by arg max, and the circuit is
-    simplified. Five parameters, each off by default, improve on it: `sum_links`, `refit`, `max_conditions`,
+    simplified. Five parameters, each off by default, improve on it: `sum_links`, `refit_weights`, `max_conditions`,
     `learning_rate_schedule` and `n_networks`. `RuleRegressor` learns the most accurate page of rules instead.
 
     Parameters
@@ -112,7 +112,7 @@ class DLNRegressor(CircuitRegressor):
     n_networks : int, default=1
         Networks to train, each from its own start. The model is their mean; with `max_conditions`, the best rules of
         all.
-    refit : bool, default=False
+    refit_weights : bool, default=False
         Whether the rules' weights are solved for after training, by ridge regression, the penalty cross-validated.
     max_conditions : int or None, default=None
         Conditions (printed comparisons) of the model at most: the best set of neurons of all layers, selected to follow
@@ -183,7 +183,7 @@ class DLNRegressor(CircuitRegressor):
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
         "n_networks": [Interval(Integral, 1, None, closed="left")],
-        "refit": ["boolean"],
+        "refit_weights": ["boolean"],
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "callbacks": [list, tuple, None],
     }
@@ -212,7 +212,7 @@ class DLNRegressor(CircuitRegressor):
         validation_fraction: float | None = 0.1,
         cv: Any = None,
         n_networks: int = 1,
-        refit: bool = False,
+        refit_weights: bool = False,
         max_conditions: int | None = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
@@ -244,7 +244,7 @@ class DLNRegressor(CircuitRegressor):
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.n_networks = n_networks
-        self.refit = refit
+        self.refit_weights = refit_weights
         self.max_conditions = max_conditions
         self.categorical_features = categorical_features
         self.max_categories = max_categories
@@ -419,7 +419,7 @@ class DLNRegressor(CircuitRegressor):
             mean = on_grid(target.mean, target.decimals)
             circuits = [Circuit(rows.encoder.columns, (), (), (), mean, target.decimals)]
         reduction = self._reduction(circuits, rows, held_out, parts)
-        solves = self.refit or self.max_conditions is not None
+        solves = self.refit_weights or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
         judged_whole = reduction.refitted(reduction.training) if solves else whole
         own = _point(whole, reduction, judged_whole)  # before codes change: the rows have the codes of all categories

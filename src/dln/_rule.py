@@ -12,12 +12,12 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
-    CircuitRegressor,
     Rows,
     Unseen,
     draw_seed,
@@ -25,21 +25,23 @@ from dln._regressor import (
     n_threads,
 )
 from dln._saving import without_unused_categories
-from dln.circuit._circuit import Values
+from dln.circuit._build import with_rules
+from dln.circuit._circuit import Circuit, Rule, Values
 from dln.circuit._conditions import count_conditions, readable
-from dln.circuit._constraints import Constraint, check_constraints
+from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
 from dln.data._source import array_names, open_source
+from dln.data._target import Target
 from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Source
+from dln.readers._intervals import Scale, Source
 from dln.readers._rules import rule_support
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
-from dln.rules._model_sizes import assemble
+from dln.rules._model_sizes import SizedRules, assemble
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
@@ -50,7 +52,7 @@ MAX_CELLS = 100_000_000
 UNLIMITED = 4 * MEMBER
 
 
-class RuleRegressor(CircuitRegressor):
+class RuleRegressor(EditableRegressor):
     """Regression by a weighted sum of short logic rules: a model that fits on one page.
 
     Rules are grown greedily, the best set within a budget of conditions is selected, improved by local search, and
@@ -62,7 +64,7 @@ class RuleRegressor(CircuitRegressor):
     max_conditions : int or None, default=100
         Largest number of conditions of the model: printed comparisons, the measure of what a person reads. The
         smallest size is taken whose loss on held-out rows is within one standard error of the best size's, and whose R²
-        is at most 0.004 lower. None: as many as help, up to 3200.
+        is at most 0.002 lower. None: as many as help, up to 3200.
     max_rule_length : int, default=6
         Largest number of conditions of one rule.
     max_rules : int or None, default=None
@@ -74,6 +76,9 @@ class RuleRegressor(CircuitRegressor):
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
         The quantile to predict where ``loss="quantile"``.
+    fixed_rules : sequence of str or None, default=None
+        Rules that the model of every size has, like ``'age > 60 and smoker = "yes"'``, as they would be printed. They
+        count among the conditions; the others are learned from what they leave of the target.
     n_grown_rules : int, default=600
         Candidate rules that are grown greedily.
     n_teachers : int, default=4
@@ -141,6 +146,7 @@ class RuleRegressor(CircuitRegressor):
         **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
+        "fixed_rules": ["array-like", None],
         "min_samples_rule": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 0.25, closed="right")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
@@ -159,6 +165,7 @@ class RuleRegressor(CircuitRegressor):
         min_samples_rule: float = 5,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
+        fixed_rules: Sequence[str] | None = None,
         n_grown_rules: int = 600,
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
@@ -180,6 +187,7 @@ class RuleRegressor(CircuitRegressor):
         self.min_samples_rule = min_samples_rule
         self.loss = loss
         self.quantile = quantile
+        self.fixed_rules = fixed_rules
         self.n_grown_rules = n_grown_rules
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
@@ -223,24 +231,50 @@ class RuleRegressor(CircuitRegressor):
         rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
         constraints = self._read_constraints(X, rows)
-        config = self._config()
+        fixed_rules = self._read_fixed_rules(rows, constraints)
+        config = self._config(fixed_rules)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))
             sample = self._sample(rows, some, values, constraints)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
+            _, y_given, weight, counts, _, division = sample
+            fixed = FixedRules(fixed_rules, values, y_given, weight, counts, config.loss, constraints, division)
+            if fixed_rules.rules:
+                sample = sample._replace(y=sample.y - fixed.predict(values))
+                if validation is not None and unseen is not None:
+                    validation = validation._replace(y=validation.y - fixed.predict(unseen.values))
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, constraints, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, fixed, constraints, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _config(self) -> FitConfig:
+    def _read_fixed_rules(self, rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
+        """Return the circuit of the fixed rules, or raise where they do not fit the table, the limits or each other."""
+        empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
+        texts = () if self.fixed_rules is None else self.fixed_rules
+        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
+        lengths = count_conditions(circuit)
+        for name, size, what in (
+            ("max_rule_length", max(lengths, default=0), "conditions in one of them"),
+            ("max_conditions", sum(lengths), "conditions"),
+            ("max_rules", len(lengths), "rules"),
+        ):
+            if (limit := getattr(self, name)) is not None and size > limit:
+                raise ValueError(f"fixed_rules must keep within {name}={limit}, but they have {size} {what}")
+        for one, sign in zip(circuit.rules, weight_signs(circuit, constraints) or [0] * len(lengths), strict=True):
+            alone = replace(circuit, rules=(Rule(one.node, float(sign or 1)),), decimals=0)
+            check_constraints(alone, constraints, rows.target_name or "prediction")
+        return circuit
+
+    def _config(self, fixed: Circuit | None = None) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
         # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
         rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
-        budget = Budget(int(conditions), int(self.max_rule_length), int(rules))
+        lengths = [] if fixed is None else count_conditions(fixed)
+        budget = Budget(int(conditions) - sum(lengths), int(self.max_rule_length), int(rules) - len(lengths))
         return FitConfig(
             SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
             Loss(self.loss, self.quantile),
@@ -295,6 +329,7 @@ class RuleRegressor(CircuitRegressor):
         learned: Learned,
         some: CanonicalRows,
         values: Sequence[Values],
+        fixed: FixedRules,
         constraints: tuple[Constraint, ...],
         *,
         were_set_aside: bool,
@@ -302,6 +337,8 @@ class RuleRegressor(CircuitRegressor):
         """Set the fitted attributes; `some` of the rows, with their `values`, are those learned from."""
         circuits = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
         circuits = [readable(circuit) for circuit in circuits]
+        if fixed.circuit.rules:
+            learned, circuits = _with_fixed(learned, circuits, fixed, rows.target)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
         for point, circuit in zip(learned.points, circuits, strict=True):
@@ -328,4 +365,24 @@ class RuleRegressor(CircuitRegressor):
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             source: Source = "rows set aside" if were_set_aside else "folds"
-            self._set_intervals(predicted, y, validation.weight, source, None)
+            # Held-out predictions of what fixed rules leave do not tell how errors grow with the prediction.
+            scale = Scale() if fixed.circuit.rules else None
+            self._set_intervals(predicted, y, validation.weight, source, scale)
+
+
+def _with_fixed(
+    learned: Learned, circuits: Sequence[Circuit], fixed: FixedRules, target: Target
+) -> tuple[Learned, list[Circuit]]:
+    """Return the models of all sizes, and their circuits, with the fixed rules in each; they alone are the smallest."""
+    n, alone = sum(count_conditions(fixed.circuit)), SizedRules(0, (), 0.0, np.empty(0))
+    points = tuple(replace(point, budget=point.budget + n) for point in (alone, *learned.points))
+    validation = learned.validation
+    if validation is not None:
+        explained = {size + n: fixed.r2(r2) for size, r2 in validation.explained.items()}
+        predicted = {size + n: values for size, values in validation.predicted.items()}
+        validation = replace(validation, explained=explained, predicted=predicted)
+    ceiling = None if learned.ceiling is None else fixed.r2(learned.ceiling)
+    learned = replace(learned, points=points, chosen=learned.chosen + 1, validation=validation, ceiling=ceiling)
+    return learned, [
+        fixed.joined(one, target) for one in (replace(circuits[0], literals=(), gates=(), rules=()), *circuits)
+    ]

@@ -31,7 +31,9 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 
 #: Fitted attributes that a model may have, and their names in the file.
-OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_": "intervals"}
+OPTIONAL: Final = {
+    "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
+}  # fmt: skip
 
 
 #: What a file calls the classes: files hold no names of classes.
@@ -95,7 +97,8 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
         if column.categories and not all(isinstance(category, bool) for category in column.categories):
             tests = {literal for circuit in circuits for literal in circuit.literals if literal.column == j}
             used = {code for test in tests if isinstance(test, IsIn) for code in test.codes}
-            columns[j] = Column(column.name, tuple(column.categories[code] for code in sorted(used)))
+            kept = tuple(column.categories[code] for code in sorted(used))
+            columns[j] = replace(column, categories=kept, seen=column.seen if used else None)
     return [recoded(circuit, tuple(columns)) for circuit in circuits]
 
 

@@ -1,4 +1,4 @@
-"""Search for parameters by cross-validation: ``pip install 'dln[tune]'``, or ``'dln[ray]'`` for a cluster.
+"""Search for parameters by cross-validation: with the extra ``tune``, or ``ray`` for a cluster.
 
 Trials are drawn in rounds of four, and a round learns from all rounds before it. So up to four workers give the
 same study as one, and so does a search that was stopped and goes on from its storage.

@@ -50,7 +50,7 @@ def test_fit_prints_what_it_found_and_how_well_it_predicts(tmp_path):
         "the weights of the rules that fire",
         "conditions in",
         "dln show",
-        "dln prune",
+        "dln report",
         "Saved to",
     ):
         assert words in result.stdout

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from dln._errors import ConstraintError
 from dln.circuit._circuit import Circuit, Column
 from dln.circuit._cone import node_columns
-from dln.circuit._monotone import violation
+from dln.circuit._monotone import violation, weight_sign
 from dln.circuit._words import name_text
 
 #: Columns of a group that are listed by name.
@@ -77,6 +77,13 @@ Constraint: TypeAlias = Monotone | Interactions
 def _verb(name: str, verb: str) -> str:
     """Return a verb for a name that may be a plural: price rises, charges rise."""
     return verb if name.endswith("s") and not name.endswith("ss") else f"{verb}s"
+
+
+def weight_signs(circuit: Circuit, constraints: Sequence[Constraint]) -> list[int] | None:
+    """Return for every rule the sign that keeps its term monotone, 0 for any; None without such constraints."""
+    monotone = [one for one in constraints if isinstance(one, Monotone)]
+    found = [[weight_sign(circuit, rule.node, one.column, one.direction) for one in monotone] for rule in circuit.rules]
+    return [next(filter(None, signs), 0) for signs in found] if monotone else None
 
 
 def check_constraints(circuit: Circuit, constraints: Sequence[Constraint], target: str = "prediction") -> None:

@@ -81,6 +81,13 @@ def violation(circuit: Circuit, column: int, direction: int) -> str | None:
     return None
 
 
+def weight_sign(circuit: Circuit, node: int, column: int, direction: int) -> int:
+    """Return the sign of a weight with which a node's term goes in a direction as a column rises, 0 for any or none."""
+    graph = Graph()
+    edge = graph.add(circuit, [node])[0]
+    return direction * (_along(_trends(graph, column), edge) or 0)
+
+
 def _cuts(graph: Graph, edge: int, column: int) -> set[Above]:
     """Return the cut-offs of a column that an edge reads."""
     literals = (graph.literals.get(node) for node in graph.cone([edge >> 1]))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, nearest
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by dln fit.", show_default=False)]
 Table = Annotated[
@@ -63,6 +65,10 @@ Learner = Annotated[
     Literal["network", "rules"],
     typer.Option(help="The paper's network, DLNRegressor, or the search for a page of rules, RuleRegressor."),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner, as in Python; may be given again."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it is there already.")]
@@ -101,27 +107,55 @@ def limits(
     return given
 
 
-def constraints(learner: str, monotone: list[str] | None, interactions: str | None) -> dict[str, Any]:
+def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``--set``, checked as the learner checks them."""
+    if not given:
+        return {}
+    from dln import DLNRegressor, RuleRegressor
+
+    kind = DLNRegressor if learner == "network" else RuleRegressor
+    values: dict[str, Any] = {}
+    for setting in given:
+        name, sign, text = (part.strip() for part in setting.partition("="))
+        if not sign:
+            raise UsageError(f"--set must be a name and a value like loss=huber, got {setting!r}")
+        known = kind().get_params()
+        if name not in known:
+            raise UsageError(f"--set: {kind.__name__} has no parameter {name!r}; {nearest(name, known)}")
+        try:
+            values[name] = ast.literal_eval({"none": "None", "true": "True", "false": "False"}.get(text.lower(), text))
+        except (ValueError, SyntaxError):
+            values[name] = text
+    try:
+        kind(**values)._validate_params()  # noqa: SLF001 (scikit-learn's own check, as `fit` does it)
+    except ValueError as error:
+        raise UsageError(f"--set: {error}") from error
+    return values
+
+
+def constraints(
+    learner: str, monotone: list[str] | None, interactions: str | None, fixed_rules: list[str] | None
+) -> dict[str, Any]:
     """Return the parameters that constrain a model.
 
-    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region")
+    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region", None)
     {'monotonic_cst': {'age': 1, 'distance': -1}, 'interaction_cst': (('age', 'bmi'), ('region',))}
     """
-    if learner == "network" and (monotone or interactions is not None):
-        option = "--monotone" if monotone else "--interactions"
-        raise UsageError(f"{option} does not go with the network: use --learner rules")
+    given = {"--monotone": monotone, "--interactions": interactions, "--fixed-rule": fixed_rules}
+    if learner == "network" and (options := [option for option, value in given.items() if value]):
+        raise UsageError(f"{options[0]} does not go with the network: use --learner rules")
     directions: dict[str, int] = {}
-    for given in monotone or ():
-        name, _, direction = given.rpartition(":")
+    for one in monotone or ():
+        name, _, direction = one.rpartition(":")
         if not name or direction not in ("1", "+1", "-1"):
-            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {given!r}")
+            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {one!r}")
         if directions.setdefault(name, int(direction)) != int(direction):
             raise UsageError(f"--monotone gives {name!r} both directions")
     groups: Any = interactions
     if interactions not in (None, "no_interactions", "pairwise"):
         groups = tuple(tuple(name.strip() for name in group.split(",")) for group in str(interactions).split(";"))
-    found = {"monotonic_cst": directions or None, "interaction_cst": groups}
-    return {name: value for name, value in found.items() if value is not None}
+    found = {"monotonic_cst": directions, "interaction_cst": groups, "fixed_rules": fixed_rules}
+    return {name: value for name, value in found.items() if value}
 
 
 def seconds(text: str | None) -> float | None:

@@ -1,4 +1,4 @@
-"""``dln report`` and ``dln plot``: a model as a page to open and play with, and as a picture."""
+"""``dln report``, ``dln card`` and ``dln plot``: a page to open and play with, a model card, a picture."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
+    from dln.cli._table_file import TableFile
+
+
+Data = Annotated[
+    str | None,
+    typer.Option(metavar="TABLE", help="Rows to measure and average over, with their target; - is standard input."),
+]
+OwnTarget = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
+]
 
 
 def report(
     model: _options.Model,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .html.")],
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="Rows to measure and average over, with their target; - is standard input."),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
-    ] = None,
+    data: Data = None,
+    target: OwnTarget = None,
     include_rows: Annotated[
         int, typer.Option(min=0, metavar="N", help="Rows of the table that the page holds, at most.")
     ] = 0,
@@ -48,18 +53,53 @@ def report(
 
     check_output(output, force=force, endings=(".html",), what="a page's name")
     fitted = open_model(model)
-    if data is None and (target is not None or include_rows):
-        option = "--target" if target is not None else "--include-rows"
-        raise UsageError(f"{option} needs a table: give it with --data")
-    rows = {} if data is None else {**_rows(fitted, Path(model).name, data, target), "include_rows": include_rows}
+    if data is None and include_rows:
+        raise UsageError("--include-rows needs a table: give it with --data")
+    options = _page_options(fitted, model, data, target)
 
-    from dln.circuit._words import counted
     from dln.report import write_report
 
-    path = write_report(fitted, output, title=title, model_file=clean(Path(model).name), **rows)
+    path = write_report(fitted, output, title=title, include_rows=include_rows, **options)
     if not quiet:
-        measured = f", measured on {counted(len(rows['y']), 'row')} of {rows['source']}" if rows else ""
-        print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+        _print_written(path, options)
+
+
+def card(
+    model: _options.Model,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .md or .json.")],
+    data: Data = None,
+    target: OwnTarget = None,
+    *,
+    force: _options.Force = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Write the model card: data, intended use (blank), accuracy, subgroups, constraints, limits and versions."""
+    from dln.cli._files import check_output, open_model
+
+    check_output(output, force=force, endings=(".md", ".json"), what="a card's name")
+    fitted = open_model(model)
+    options = _page_options(fitted, model, data, target)
+
+    from dln.report import model_card
+
+    path = model_card(fitted, **options).save(output)
+    if not quiet:
+        _print_written(path, options)
+
+
+def _page_options(model: CircuitRegressor, file: str, data: str | None, target: str | None) -> dict[str, Any]:
+    """Return the options of the page or card of a model from a file."""
+    if data is None and target is not None:
+        raise UsageError("--target needs a table: give it with --data")
+    name = Path(file).name
+    return {"model_file": clean(name)} | ({} if data is None else _rows(model, name, data, target))
+
+
+def _print_written(path: Path, options: dict[str, Any]) -> None:
+    from dln.circuit._words import counted
+
+    measured = f", measured on {counted(len(options['y']), 'row')} of {options['source']}" if "y" in options else ""
+    print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
 def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> dict[str, Any]:
@@ -71,14 +111,7 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
-        name = target or getattr(model, "target_name_", None)
-        if name is None:
-            raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
-        if name not in file.names:
-            raise UsageError(
-                f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
-                f"with --target, or leave out --data; {nearest(name, file.names)}"
-            )
+        name = target_name(file, model, model_name, target)
         frame = file.read()
         y = target_of(file, frame, name)
         known = y.is_not_null()
@@ -91,6 +124,19 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
     if tested is not None:
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
     return {"X": X, "y": y, "row_numbers": numbers, "source": label}
+
+
+def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
+    """Return the target's column in a file: the one named, or the model's."""
+    name = target or getattr(model, "target_name_", None)
+    if name is None:
+        raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
+    if name not in file.names:
+        raise UsageError(
+            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
+            f"with --target, or leave out --data; {nearest(name, file.names)}"
+        )
+    return name
 
 
 def _tested(

@@ -11,13 +11,11 @@ import polars as pl
 
 from dln.circuit._words import name_text, thousands
 from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
-from dln.cli._messages import UsageError, nearest
-from dln.cli._printing import facts, show
+from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
 
-#: Fewer rows than this cannot be split into rows to learn from and rows to test on.
-FEWEST_ROWS: Final = 10
 #: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
 FEWEST_LABELS: Final = 3
 
@@ -48,14 +46,14 @@ class Learnable(NamedTuple):
     """The groups, or the times, of the rows."""
 
 
-def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, Learnable]:
-    """Return a table's file and what can be learned from it."""
-    with open_table(table) as file:
+def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
+    """Return a table's file and what can be learned from it; it must have at least the `fewest` rows."""
+    with open_table(name) as file:
         data = learnable(file, file.read(), chosen)
     n_rows, y = len(data.y), data.y
-    if n_rows < FEWEST_ROWS:
+    if n_rows < fewest:
         raise UsageError(
-            f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+            f"{file.label} has {n_rows} rows with a target, but at least {fewest} are needed to learn from"
         )
     if y.n_unique() == 1:
         raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
@@ -198,3 +196,19 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
         rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
     n_rows = thousands(len(data.y) + data.n_without_target)
     show(f"{file.label}: {n_rows} rows, {len(file.names)} columns", facts(rows))
+
+
+def show_dry_run(file: TableFile, data: Learnable, chosen: ColumnOptions, *, as_json: bool) -> None:
+    """Show each column of a table as it is understood: its kind, missing values, examples, and why it is left out."""
+    if as_json:
+        rows = {"train": len(data.y), "without_target": data.n_without_target}
+        columns = [fact._asdict() for fact in data.facts]
+        print_json({"table": file.label, "target": chosen.target, "rows": rows, "columns": columns})
+        return
+    cells = [
+        (name_text(fact.name), fact.kind, thousands(fact.missing), ", ".join(map(quoted, fact.examples)), fact.remark)
+        for fact in data.facts
+    ]
+    n_rows = thousands(len(data.y) + data.n_without_target)
+    show(f"{file.label}: {n_rows} rows, {len(file.names)} columns; the target is {name_text(chosen.target)}.\n")
+    show(table(headings := ("column", "kind", "missing", "examples", "remarks"), cells, left=headings))

@@ -45,6 +45,7 @@ def tune(
     time: _options.Time = None,
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
+    setting: _options.Set = None,
     drop: _options.Drop = None,
     categorical: _options.Categorical = None,
     keep: _options.Keep = None,
@@ -57,18 +58,20 @@ def tune(
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
+    from dln._errors import import_extra
     from dln.cli._files import check_model_output
     from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
     from dln.data._division import ForwardChaining
 
+    import_extra("optuna", "dln tune", "tune")  # before the table is read
     if output is not None:
         check_model_output(output, force=force)
     end = monotonic() + (_options.seconds(time_limit) or math.inf)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
-    size = _options.limits(learner, max_conditions, max_rule_length, None)
+    fixed = _options.limits(learner, max_conditions, max_rule_length, None) | _options.settings(learner, setting or ())
     cv = None if time is None else ForwardChaining()
-    model = kind(random_state=seed, cv=cv, **size)
+    model = kind(**{"random_state": seed, "cv": cv, **fixed})
     chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or (), group, time)
     file, data = read_training_table(table, chosen)
     storage = storage or f"{'stdin' if table == '-' else Path(table).name.partition('.')[0]}.tune.log"
@@ -94,7 +97,7 @@ def tune(
                 n_trials=trials,
                 cv=cv,
                 groups=data.labels,
-                space=lambda trial: {**space(trial), **size},  # the user's limits are not searched
+                space=lambda trial: {**space(trial), **fixed},  # what the user sets is not searched
                 storage=storage,
                 random_state=seed,
                 n_jobs=jobs,

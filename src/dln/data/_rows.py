@@ -8,13 +8,16 @@ weights added, and the rest is put in an order that only their content decides. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Values
+from dln.circuit._circuit import MISSING, Column, Values
+from dln.data._categories import are_booleans, fingerprint
+from dln.data._column_kinds import LARGEST_WHOLE
+from dln.data._dates import WEEKDAYS
 from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +30,8 @@ CHUNK: Final = 8192
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
 
+#: Of more categories than this, those that are new are not noticed: too many fingerprints would be equal by chance.
+MAX_SEEN: Final = 4096
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).
 SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
 
@@ -77,6 +82,23 @@ def canonical_rows(
     if weight is None:
         return CanonicalRows(order[starts], np.diff(starts, append=len(order)).astype(np.float64))
     return CanonicalRows(order[starts], np.add.reduceat(weight[order], starts))
+
+
+def describe(columns: Sequence[Column], values: Sequence[Values], rows: npt.NDArray[np.intp]) -> tuple[Column, ...]:
+    """Return columns with what they hold in these rows: the largest of whole numbers from 0 up, categories seen."""
+    described = list(columns)
+    for j, column in enumerate(columns):
+        known = values[j] if len(rows) == len(values[j]) else values[j][rows]
+        if column.categories is None:
+            high = np.fmax.reduce(known)
+            if np.fmin.reduce(known) == 0 and 1 <= high < LARGEST_WHOLE and not (known % 1 > 0).any():
+                described[j] = replace(column, whole_to=int(high))
+        elif (
+            column.categories != WEEKDAYS and len(column.categories) <= MAX_SEEN and not are_booleans(column.categories)
+        ):
+            seen = {fingerprint(column.categories[code]) for code in np.unique(known).tolist() if code != MISSING}
+            described[j] = replace(column, seen=tuple(sorted(seen)))
+    return tuple(described)
 
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:

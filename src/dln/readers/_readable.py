@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cost import CircuitCost, Reading, circuit_cost
 from dln.data._dates import with_dates_whole
-from dln.data._reader import read_table
+from dln.data._reader import read_batches, read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw
 from dln.readers._explain import (
@@ -26,6 +27,8 @@ from dln.readers._explain import (
 )
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL, Intervals, Scale, Source, conformal_intervals, target_limits
+from dln.readers._monitor import Drift, monitor
+from dln.readers._reasons import Direction, ReasonFinder, Reasons, reasons_of
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
 
@@ -91,7 +94,7 @@ class ReadableModel:
         Parameters
         ----------
         X : table or array of shape (n_samples, n_features)
-            The rows to explain; a pandas Series or a dictionary is one row.
+            The rows to explain; a pandas Series, a dictionary or an array of one axis is one row.
 
         Returns
         -------
@@ -101,6 +104,69 @@ class ReadableModel:
         """
         check_is_fitted(self)
         return explain(self.circuit_, self._values(X), self._target(), getattr(self, "intervals_", None))
+
+    def reasons(
+        self,
+        X: Any,
+        n: int = 4,
+        direction: Direction = "higher",
+        reference: Any = "best",
+        reason_texts: Mapping[str, str] | None = None,
+    ) -> Reasons:
+        """Return for every row the rules that move its prediction most against a reference, as sentences.
+
+        Rules are merged by column: each belongs to the most important of the columns that it reads.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            The rows to explain.
+        n : int, default=4
+            Largest number of reasons per row.
+        direction : {"higher", "lower"}, default="higher"
+            Reasons why the prediction is higher than the reference, or lower.
+        reference : {"best", "mean"} or one row, default="best"
+            "best": the most favourable sum that the rules of each reason reach together on any input: the lowest
+            where `direction` is "higher", the highest where it is "lower". "mean": the mean prediction of the training
+            rows, each rule's share of it rounded to the grid of the weights. Or a row of the user's.
+        reason_texts : dict, optional
+            Texts instead of sentences, by the name of a column, or by the words of a rule, which is then a reason of
+            its own.
+
+        Returns
+        -------
+        Reasons
+            One `RowReasons` per row: ``prediction``, ``reference``, ``reasons`` and ``rest``, which add up exactly.
+
+        """
+        check_is_fitted(self)
+        if not isinstance(reference, str):
+            is_list = np.ndim(reference) == 1 and not hasattr(reference, "to_frame")
+            reference = self._values([reference] if is_list else reference)
+        support = getattr(self, "support_", None)
+        finder = ReasonFinder(self.circuit_, support, n, direction, reference, reason_texts)
+        return reasons_of(finder, self._values(X), self._target())
+
+    def monitor(self, X: Any) -> Drift:
+        """Compare rows with those of training: stability of predictions, columns and rules, and values not seen then.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows of today.
+
+        Returns
+        -------
+        Drift
+            One `DriftRow` for the predictions, for each column that rules read, and for each rule. Its
+            ``beyond(psi=0.2)`` lists what exceeds a limit. A pruned model does not know the predictions of training.
+
+        """
+        check_is_fitted(self)
+        used = {literal.column for literal in self.circuit_.literals}
+        batches = (batch.values for batch in read_batches(_as_table(X), self.circuit_.columns, used, Counter()))
+        support = getattr(self, "support_", None)
+        return monitor(self.circuit_, support, self.training_facts_, batches, self._target())
 
     def shapley_values(self, X: Any, background: Any) -> tuple[Floats, float]:
         """Return exact Shapley values ``(n_rows, n_features_in_)`` against the background rows, and the base value.
@@ -171,8 +237,9 @@ class ReadableModel:
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
-            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
-            raise AttributeError(message)
+            raise AttributeError(
+                "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
+            )
         return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
@@ -242,6 +309,8 @@ class ReadableModel:
             A fitted copy; the model itself stays as it is.
 
         """
+        if getattr(self, "edits_", ()) and max_conditions < self.rules_.n_conditions:
+            raise ValueError("an edited model has no smaller models: leave rules out by edit(drop=…), or fit again")
         frontier = self.frontier_.pruned(max_conditions)
         point = frontier.own
         assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)
@@ -251,6 +320,8 @@ class ReadableModel:
             smaller.circuit_ = point.circuit
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
+            facts = self.training_facts_.items()
+            smaller.training_facts_ = {name: fact for name, fact in facts if name != "predictions"}
         return smaller
 
     def _set_intervals(self, predicted: Floats, y: Any, weight: Any, source: Source, scale: Scale | None) -> None:
@@ -270,7 +341,9 @@ class ReadableModel:
 
 
 def _as_table(X: Any) -> Any:
-    """Return one row, a dictionary or a pandas Series, as a table; anything else as it is."""
+    """Return one row, a dictionary, a pandas Series or an array of one axis, as a table; anything else as it is."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return X[None]
     if isinstance(X, Mapping):
         import polars as pl
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit
 from dln.circuit._conditions import count_conditions
 from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
+from dln.readers._curves import MIN_RULES, Curve, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ HALF: Final = 0.5
 _HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
+By: TypeAlias = Literal["rule", "column"]
 
 
 class Records(Generic[Row]):
@@ -91,9 +93,10 @@ class RuleTable(Records[RuleRow]):
     """The rules of a model, those that move the prediction most first."""
 
     rows: tuple[RuleRow, ...]
-    _names: ClassVar = tuple(field.name for field in fields(RuleRow))
+    _names: ClassVar = tuple(field.name for field in fields(RuleRow) if field.name != "index")
     intercept: float
     decimals: int
+    circuit: Circuit
     target: str = "prediction"
     n_rows: int | None = None
     """Training rows, where they are known."""
@@ -109,20 +112,46 @@ class RuleTable(Records[RuleRow]):
         return f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
 
     def __repr__(self) -> str:
-        cells = [_HEADINGS, *self._cells()]
+        return self.to_text()
+
+    def to_text(self, by: By | None = None) -> str:
+        """Return the rules in words, a line each; ``by="column"`` adds up rules that read one column only to bands.
+
+        By default the bands are shown of columns that four rules or more read alone, and with ``by="rule"`` of none.
+        """
+        shown, read_as_curves = self.split(by)
+        cells = [_HEADINGS, *self._cells(shown)]
         a, b, c = (max(len(row[i]) for row in cells) for i in range(3))
         lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
-        if (hidden := len(self.rows) - MAX_ROWS) > 0:
+        if (hidden := len(shown) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
-        title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
-        if any(row.rests_on_few for row in self.rows):
+        if any(row.rests_on_few for row in shown):
             lines.append(FEW_NOTE)
-        return "\n".join([title, *lines, self.size_text])
+        for curve in read_as_curves:
+            weights = [weight_text(band.weight, self.decimals) for band in curve.bands]
+            width = max(a, *map(len, weights))
+            lines += ["", curve_title(self.circuit, curve)]
+            lines += [f"{weight:>{width}}  {band.text}" for weight, band in zip(weights, curve.bands, strict=True)]
+        title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
+        return "\n".join([title, *lines, *([""] if read_as_curves else []), self.size_text])
+
+    def split(self, by: By | None = None) -> tuple[list[RuleRow], list[Curve]]:
+        """Return the rules that are read one by one, and the curves that the others are read as."""
+        if by not in ("rule", "column", None):
+            message = f'by must be "rule", "column" or None, got {by!r}'
+            raise ValueError(message)
+        least = {"rule": len(self.rows) + 1, "column": 2}.get(by or "", MIN_RULES)
+        chosen = [curve for curve in curves(self.circuit) if len(curve.rules) >= least]
+        hidden = {index for curve in chosen for index in curve.rules}
+        return [row for row in self.rows if row.index not in hidden], chosen
 
     def _repr_html_(self) -> str:
         from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"number": [*range(len(self))], **super(RuleTable, self)._columns()}
 
     def support_text(self, row: RuleRow, decimals: int = 0) -> str:
         """Return the share of training rows on which a rule fires, never 0 %, or the rows themselves where few."""
@@ -136,7 +165,7 @@ class RuleTable(Records[RuleRow]):
             return f"<{least:g}%" if percent < least else f">{100.0 - least:g}%"
         return f"{row.support:.{decimals}%}"
 
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _cells(self, rows: list[RuleRow]) -> list[tuple[str, ...]]:
         digits = min(max(self.decimals, 0), 6)
         return [
             (
@@ -145,8 +174,13 @@ class RuleTable(Records[RuleRow]):
                 "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
                 row.rule,
             )
-            for row in self.rows[:MAX_ROWS]
+            for row in rows[:MAX_ROWS]
         ]
+
+
+def curve_title(circuit: Circuit, curve: Curve) -> str:
+    """Return the heading of a curve."""
+    return f"{name_text(circuit.columns[curve.column].name)}, {counted(len(curve.rules), 'rule')} added up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +223,7 @@ def rule_table(
         return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
 
     ordered = sorted(rows, key=order)
-    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target, n_rows)
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, circuit, target, n_rows)
 
 
 def rests_on_few(share: float, n_rows: int) -> bool:

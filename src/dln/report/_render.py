@@ -13,17 +13,20 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
+from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart, step_chart
 from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
 #: Concatenated in this order to one function: each uses those before it.
-_SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js", "rows.js", "start.js")
+_SCRIPTS: Final = (
+    *("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js"),
+    *("scenarios.js", "search.js", "rows.js", "start.js"),
+)
 
 
 def render(data: ReportData) -> str:
@@ -44,6 +47,13 @@ def render(data: ReportData) -> str:
         policy=policy,
         page_data=_json(_page_data(data)),
     )
+
+
+def render_page(template: str, **values: object) -> str:
+    """Return a page without a script."""
+    style = "\n".join(map(_asset, _STYLES))
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _environment().get_template(template).render(style=style, policy=policy, **values)
 
 
 def render_part(template: str, **values: object) -> str:
@@ -97,13 +107,12 @@ def _asset(name: str) -> str:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("dln.report"),
-        autoescape=True,
+        autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        filter_.__name__: filter_ for filter_ in (alike, plain, points, signed, thousands, percent, counted, bar)
-    }
+    filters = (alike, plain, points, signed, thousands, percent, counted, bar, step_chart)
+    environment.filters |= {function.__name__: function for function in filters}
     environment.globals["usual"] = percent(USUAL)
     return environment

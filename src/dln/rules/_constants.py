@@ -22,7 +22,7 @@ CONDITION_PRICE: Final = 0.5
 #: Ridge penalties of the final weights that are tried, in penalties of the search: steady weights on noisy tables.
 WEIGHT_PENALTIES: Final = (1.0, 3.0, 10.0, 30.0)
 #: Held-out R² that a smaller model may lose against the best size, at most.
-SIZE_TOLERANCE: Final = 0.004
+SIZE_TOLERANCE: Final = 0.002
 
 # --- folds
 

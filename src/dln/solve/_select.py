@@ -41,7 +41,7 @@ class Budget:
         """Return the share of the budget that rules of some lengths take: conditions, and rules if those are few."""
         if self.rules >= self.conditions:
             return lengths.astype(np.float64)
-        return lengths / self.conditions + 1.0 / self.rules
+        return lengths / self.conditions + 1.0 / max(self.rules, 1)  # fixed rules may leave none
 
     def widened(self, factor: float) -> Budget:
         """Return a larger budget for rules of the same length."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.data._division import IN_TURN, Division
+from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats, centred_products, products
 from dln.solve._signs import Signs, solve_with_signs
 
@@ -34,19 +35,22 @@ def solve_weights(
     *,
     loss: str = "squared_error",
     quantile: float = 0.5,
+    offset: Floats | float = 0.0,
     signs: Signs | None = None,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
 
-    `penalty` is a share of the mean variance of a rule, times the rows' weight. Weights have these signs, if any.
+    `penalty` is a share of the mean variance of a rule, times the rows' weight; `offset` is added to predictions.
+    Weights have these signs, if any.
     """
     weight = weight / weight.mean()
+    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
+    y = y - offset
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
     intercept, weights = moments.solve(ridge, signs)
     if loss == "squared_error":
         return intercept, weights
-    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
         reweighted = weight * _irls_weights(residual, spread, loss, quantile)
@@ -85,6 +89,37 @@ def cross_validated_penalty(
         for i, penalty in enumerate(_PENALTIES):
             errors[i] += aside.error(*moments.solve(penalty * moments.scale))
     return float(_PENALTIES[int(np.argmin(errors))])
+
+
+def refitted_weights(
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    counts: npt.NDArray[np.int64] | None,
+    loss: Loss,
+    given: Floats | None = None,
+    signs: Sequence[int] | None = None,
+    division: Division = IN_TURN,
+) -> tuple[float, Floats]:
+    """Return intercept and weights of rules ``(n_rules, n)`` for a cross-validated penalty.
+
+    Weights that are `given` ``(n_rules,)``, not NaN, stay as they are; the others have these signs, if any.
+    """
+    weights = np.full(len(rules), np.nan) if given is None else given.copy()
+    free = np.isnan(weights)
+    offset = weights[~free] @ rules[~free]
+    penalty = cross_validated_penalty(rules[free], y - offset, weight, counts, division)
+    intercept, weights[free] = solve_weights(
+        rules[free],
+        y,
+        weight,
+        penalty,
+        loss=loss.name,
+        quantile=loss.quantile,
+        offset=offset,
+        signs=None if signs is None else np.array(signs, dtype=np.int64)[free],
+    )
+    return intercept, weights
 
 
 def _irls_weights(residual: Floats, spread: float, loss: str, quantile: float) -> Floats:

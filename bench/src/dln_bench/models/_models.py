@@ -178,10 +178,10 @@ PAPER: Final[dict[str, Model]] = {
 OPTIONS: Final[dict[str, Model]] = {
     "dln-float16": _option("DLN, float16", rounded_to_float16),
     "dln-open": _option("DLN, open links", sum_links="open"),
-    "dln-refit": _option("DLN, refit", refit=True),
+    "dln-refit": _option("DLN, refit", refit_weights=True),
     "dln-cosine": _option("DLN, cosine rate", learning_rate_schedule="cosine"),
     "dln-3": _option("3 DLN", n_networks=3),
-    "dln-3-refit": _option("3 DLN, refit", n_networks=3, refit=True),
+    "dln-3-refit": _option("3 DLN, refit", n_networks=3, refit_weights=True),
     "dln-100": _option("DLN, 100 conditions", max_conditions=100),
     "dln-100-3": _option("3 DLN, 100 conditions", n_networks=3, max_conditions=100),
 }

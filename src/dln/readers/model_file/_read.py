@@ -9,6 +9,8 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -20,6 +22,7 @@ from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Intervals, Scale, target_limits
+from dln.readers._monitor import Profile
 from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
 
@@ -130,7 +133,7 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
     training = msgspec.structs.asdict(part.training)
     for name in ("network", "folds"):
         training[name] = None if training[name] is None else msgspec.structs.asdict(training[name])
-    optional = ("ranges", "table", "network", "folds")
+    optional = ("ranges", "profile", "predictions", "table", "network", "folds")
     training = {name: value for name, value in training.items() if value or name not in optional}
     circuit = _circuit(part, columns, part.decimals)
     frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
@@ -149,6 +152,8 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         part.kind,
         frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
+        msgspec.to_builtins(part.edits),
+        part.frozen,
         _constraints(part, circuit, frontier),
     )
 
@@ -194,40 +199,61 @@ def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | No
 
 
 def _column(j: int, part: schema.ColumnPart) -> Column:
+    if part.categories is None and part.seen is not None:
+        _fail("a column of numbers has seen no categories", f"columns[{j}].seen")
     if part.categories is None:
-        return Column(part.name)
+        return Column(part.name, whole_to=part.whole_to)
+    if part.whole_to is not None:
+        _fail("a column of categories has no largest number", f"columns[{j}].whole_to")
     seen: set[tuple[bool, Category]] = set()
     for k, category in enumerate(part.categories):
         key = isinstance(category, bool), category  # to Python, True equals 1
         if key in seen:
             _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
         seen.add(key)
-    return Column(part.name, tuple(part.categories))
+    return Column(part.name, tuple(part.categories), seen=None if part.seen is None else tuple(part.seen))
 
 
 def _check_rest(part: schema.ModelPart) -> None:
     lengths = {len(values) for values in part.history.values()}
     if len(lengths) > 1:
         _fail(f"all lists must be equally long, got {sorted(lengths)}", "history")
-    _check_training(part.training, {column.name for column in part.columns if column.categories is None})
+    _check_training(part.training, {column.name: column for column in part.columns})
     bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
     for k, name in enumerate(part.dates):
         if name not in bases or name in part.dates[:k]:
             _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
+    if part.frozen is not None and part.frozen != sorted({k for k in part.frozen if k < len(part.rules)}):
+        _fail(f"expected places of rules, below {len(part.rules)} and ascending, got {part.frozen}", "frozen")
     if part.support is not None and len(part.support) != len(part.rules):
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
 
 
-def _check_training(part: schema.TrainingPart, numbers: set[str]) -> None:
-    """Check what a model remembers of the table that it learned from, given the names of the number columns."""
+def _check_training(part: schema.TrainingPart, columns: Mapping[str, schema.ColumnPart]) -> None:
+    """Check what a model remembers of the table that it learned from, given the columns by name."""
     if not part.target_min <= part.target_max:
         _fail("target_min must not be above target_max", "training")
     if part.distinct_rows > part.rows:
         _fail("distinct_rows must not be above rows", "training")
     for name, (low, high) in part.ranges.items():
-        if name not in numbers or not low <= high:
+        if name not in columns or columns[name].categories is not None or not low <= high:
             reason = f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}"
             _fail(reason, "training.ranges")
+    if part.predictions is not None:
+        _check_profile(part.predictions, None, "training.predictions")
+    for name, profile in part.profile.items():
+        if name not in columns:
+            _fail(f"there is no column {name!r}", "training.profile")
+        _check_profile(profile, columns[name].categories, f"training.profile.{name}")
+
+
+def _check_profile(profile: Profile, categories: Sequence[Category] | None, place: str) -> None:
+    edges, shares = profile
+    n_bins = (len(edges) if categories is None else len(categories)) + 2
+    ascend = all(low < high for low, high in pairwise(edges))
+    are_shares = len(shares) == n_bins and all(0 <= share <= 1 for share in shares)
+    if not ascend or not are_shares or (edges and categories is not None):
+        _fail("expected ascending edges, none for categories, and one share from 0 to 1 per bin", place)
 
 
 def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart) -> Intervals | None:

@@ -18,6 +18,7 @@ from dln.circuit._circuit import MAX_DECIMALS, Circuit
 from dln.circuit._constraints import Constraint, Interactions, Monotone
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
+from dln.readers._monitor import Profile
 
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
@@ -45,6 +46,10 @@ class ColumnPart(_Part, frozen=True):
 
     name: str
     categories: list[str | bool | int | float] | None = None
+    whole_to: Annotated[int, Meta(ge=1)] | None = None
+    """The largest number of a column that was learned from whole numbers from 0 up only."""
+    seen: list[Annotated[int, Meta(ge=0, lt=65536)]] | None = None
+    """Fingerprints of all categories of the training table, the last 16 bits of their CRC-32, ascending."""
 
 
 class AbovePart(_Part, frozen=True, tag_field="test", tag="above"):
@@ -111,6 +116,10 @@ class TrainingPart(_Part, frozen=True):
     versions: dict[str, str]
     ranges: dict[str, tuple[float, float]] = {}
     """The smallest and the largest value of each number column that rules read."""
+    profile: dict[str, Profile] = {}
+    """The distribution of each column that rules read, in bins."""
+    predictions: Profile | None = None
+    """The distribution of the predictions."""
     table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
     network: NetworkPart | None = None
@@ -159,6 +168,16 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
+class EditPart(_Part, frozen=True):
+    """An edit by hand: rules as text, changed ones with their new text, or the rows of a table that weights are of."""
+
+    dropped: list[str] = []
+    added: list[str] = []
+    changed: list[tuple[str, str]] = []
+    frozen: list[str] = []
+    refitted: Annotated[int, Meta(ge=1)] | None = None
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -188,6 +207,10 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
+    edits: list[EditPart] | None = None
+    """What was changed by hand since the fit, the first edit first."""
+    frozen: list[Index] | None = None
+    """The rules whose weights `refit` keeps, by their place in `rules`."""
     monotone: list[Monotone] = []
     """Columns as which rises the prediction never falls, or never rises: proved whenever the file is read."""
     interactions: Interactions | None = None
@@ -211,6 +234,8 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
+    edits: Sequence[Mapping[str, Any]] | None = None
+    frozen: Sequence[int] | None = None
     constraints: Sequence[Constraint] = ()
 
 

@@ -70,7 +70,12 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         intercept=circuit.intercept,
         **_nodes(circuit),
         columns=[
-            schema.ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            schema.ColumnPart(
+                column.name,
+                None if column.categories is None else list(column.categories),
+                column.whole_to,
+                None if column.seen is None else list(column.seen),
+            )
             for column in circuit.columns
         ],
         named=model.named,
@@ -85,6 +90,8 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
+        edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
+        frozen=None if model.frozen is None else list(model.frozen),
         monotone=[one for one in model.constraints if isinstance(one, Monotone)],
         interactions=next((one for one in model.constraints if isinstance(one, Interactions)), None),
     )
