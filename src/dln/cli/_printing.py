@@ -104,10 +104,9 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
     neighbours, more = frontier.neighbours(), frontier.worthwhile()
     advice = "" if more is None else f" (--max-conditions {more.max_conditions})"
-    if next_sizes := [
-        f"{thousands(point.max_conditions)} reach {point.r2:.3f}{advice * (point is more)}" for point in neighbours
-    ]:
-        sentences.append(f"Of the next sizes, {' and '.join(next_sizes)}.")
+    reach = [f"{thousands(one.max_conditions)} reach {one.r2:.3f}{advice * (one is more)}" for one in neighbours]
+    if reach:
+        sentences.append(f"Of the next sizes, {' and '.join(reach)}.")
     if more is not None and more not in neighbours:
         sentences.append(f"{thousands(more.max_conditions)} conditions would reach {more.r2:.3f}{advice}.")
     return sentences

@@ -62,8 +62,8 @@ def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> N
         return
     if len(categories) > DIFFERENT * n_known:
         what = f"holds {len(categories)} different texts in {n_rows} rows, which name the rows: leave it out"
-    for kind, reads_so in (("dates", _reads_as_date), ("numbers", _reads_as_number)):
-        if (n_such := int(counts[list(map(reads_so, categories))].sum())) >= MEANT * n_known:
+    for kind in ("dates", "numbers"):
+        if (n_such := int(counts[[_reads_as(kind, text) for text in categories]].sum())) >= MEANT * n_known:
             what = (
                 f"holds text that reads as {kind} in {n_such} of {n_rows} rows, but is taken as categories: convert it "
                 f"to {kind}, or name it in categorical_features"
@@ -72,16 +72,11 @@ def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> N
         warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=6)  # the caller of fit
 
 
-def _reads_as_date(text: Category) -> bool:
+def _reads_as(kind: str, text: Category) -> bool:
+    """Return whether text is a date or a number; 01067 is a code, and so are numbers too long for a float."""
     try:
-        return bool(datetime.fromisoformat(str(text).strip()))
-    except ValueError:
-        return False
-
-
-def _reads_as_number(text: Category) -> bool:
-    """Return whether text is a number; 01067 is a code, and so are numbers too long for a float."""
-    try:
+        if kind == "dates":
+            return bool(datetime.fromisoformat(str(text).strip()))
         return abs(float(text)) < LARGEST_WHOLE and not re.fullmatch(r"\s*0\d+\s*", str(text))
     except ValueError:
         return False

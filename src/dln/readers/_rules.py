@@ -24,8 +24,6 @@ MAX_ROWS: Final = 120
 #: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
 FEW_ROWS: Final = 20
 FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
-HALF: Final = 0.5
-_HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
 By: TypeAlias = Literal["rule", "column"]
@@ -126,7 +124,7 @@ class RuleTable(Records[RuleRow]):
         By default the bands are shown of columns that four rules or more read alone, and with ``by="rule"`` of none.
         """
         shown, read_as_curves = self.split(by)
-        cells = [_HEADINGS, *self._cells(shown)] if shown else []
+        cells = [("weight", "fires", "moves", "rule"), *self._cells(shown)] if shown else []
         a, b, c = (max((len(row[i]) for row in cells), default=0) for i in range(3))
         lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
         if (hidden := len(shown) - MAX_ROWS) > 0:
@@ -164,7 +162,7 @@ class RuleTable(Records[RuleRow]):
             return ""
         if row.rests_on_few and self.n_rows is not None:
             rows = counted(round(min(row.support, 1.0 - row.support) * self.n_rows), "row")
-            return f"{'all but ' if row.support > HALF else ''}{rows}*"
+            return f"{'all but ' if row.support > 1.0 - row.support else ''}{rows}*"
         percent, least = 100.0 * row.support, 0.1**decimals
         if 0.0 < percent < least or 100.0 - least < percent < 100.0:  # noqa: PLR2004 (percent)
             return f"<{least:g}%" if percent < least else f">{100.0 - least:g}%"
