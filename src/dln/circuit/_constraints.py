@@ -1,19 +1,38 @@
-"""Limits that a user sets a model: not to fall, or to rise, as a column rises, and columns that may meet in a rule."""
+"""Limits that a user sets a model: not to fall, or to rise, as a column rises, and columns that may meet in a rule.
+
+That a circuit's sum never falls, or never rises, is proved for every input, missing values of the column itself apart.
+Two steps, of which the first decides nearly always:
+
+1. By structure, for circuits of any size: a rule never falls as the column rises if all ways to it from the column's
+   literals have an even number of negations and pass no XOR; with odd numbers it never rises. Where the signs of the
+   weights agree with that, no term of the sum goes the wrong way.
+2. Exactly, where a rule does not show it: from one value of the column to the next only rules that read a cut-off
+   between them change. Their changes are tables over the blocks of the other columns, whose least sum is found by
+   eliminating one column after another.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from dln._errors import ConstraintError
-from dln.circuit._circuit import Circuit, Column
+from dln.circuit._circuit import Above, Circuit, Column
 from dln.circuit._cone import node_columns
-from dln.circuit._monotone import violation, weight_sign
-from dln.circuit._words import name_text
+from dln.circuit._graph import XOR, Graph
+from dln.circuit._words import name_text, number_text, weight_text
+from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 
 #: Columns of a group that are listed by name.
 MAX_NAMES: Final = 20
+#: Cells of a rule's table, and of the tables of several rules joined: beyond them the answer is "not proved".
+MAX_CELLS: Final = 1 << 20
+MAX_JOINED_CELLS: Final = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +101,15 @@ def _verb(name: str, verb: str) -> str:
 def weight_signs(circuit: Circuit, constraints: Sequence[Constraint]) -> list[int] | None:
     """Return for every rule the sign that keeps its term monotone, 0 for any; None without such constraints."""
     monotone = [one for one in constraints if isinstance(one, Monotone)]
-    found = [[weight_sign(circuit, rule.node, one.column, one.direction) for one in monotone] for rule in circuit.rules]
-    return [next(filter(None, signs), 0) for signs in found] if monotone else None
+    if not monotone:
+        return None
+    graph = Graph()
+    edges = graph.add(circuit, [rule.node for rule in circuit.rules])
+    signs = [0] * len(edges)
+    for one in monotone:
+        trends = _trends(graph, one.column)
+        signs = [sign or one.direction * (trends[edge] or 0) for sign, edge in zip(signs, edges, strict=True)]
+    return signs
 
 
 def check_constraints(circuit: Circuit, constraints: Sequence[Constraint], target: str = "prediction") -> None:
@@ -91,3 +117,107 @@ def check_constraints(circuit: Circuit, constraints: Sequence[Constraint], targe
     for constraint in constraints:
         if (reason := constraint.broken_by(circuit)) is not None:
             raise ConstraintError(f"not proved: {constraint.sentence(circuit.columns, target)}: {reason}")
+
+
+# --- proof of monotonicity --------------------------------------------------------------------------------------------
+
+
+class _Factor(NamedTuple):
+    """A summand: a table with one axis for each of some columns, ascending."""
+
+    columns: tuple[int, ...]
+    table: npt.NDArray[np.int64]
+
+
+class _TooLargeError(Exception):
+    """A proof would take too long."""
+
+
+def violation(circuit: Circuit, column: int, direction: int) -> str | None:
+    """Return where the prediction goes against a direction as a column rises, or that there is no proof; None: proved.
+
+    >>> from dln.circuit._circuit import Gate, Rule
+    >>> columns, literals = (Column("age"),), (Above(0, 40.0), Above(0, 60.0))
+    >>> circuit = Circuit(columns, literals, (Gate(2, 0, 1),), (Rule(2, 5.0), Rule(1, 4.0)), 0.0, 0)
+    >>> violation(circuit, 0, 1)  # 5 · [40 < age ≤ 60] + 4 · [age > 60]
+    'it falls by 1 where age rises above 60'
+    >>> violation(Circuit(columns, literals, circuit.gates, (Rule(2, 5.0), Rule(1, 5.0)), 0.0, 0), 0, 1)  # age > 40
+    """
+    graph = Graph()
+    rules = [
+        (edge, direction * circuit.grid(rule.weight))
+        for edge, rule in zip(graph.add(circuit, [rule.node for rule in circuit.rules]), circuit.rules, strict=True)
+    ]
+    trends = _trends(graph, column)
+    cuts = {edge: _cuts(graph, edge, column) for edge, _ in rules}
+    unclear = {cut for edge, step in rules if (trend := trends[edge]) is None or trend * step < 0 for cut in cuts[edge]}
+    try:
+        for cut in sorted(unclear, key=lambda one: one.cutoff):
+            changed = [(edge, step) for edge, step in rules if cut in cuts[edge]]
+            read = graph.cone([edge >> 1 for edge, _ in changed])
+            axes = axes_of(graph.literals[node] for node in read if node in graph.literals)
+            least = _least_sum([_change(graph, edge, step, cut, axes) for edge, step in changed])
+            if least < 0:
+                size = weight_text(-least * 10.0**-circuit.decimals, circuit.decimals)
+                name, verb = name_text(circuit.columns[column].name), "falls" if direction > 0 else "rises"
+                return f"it {verb} by {size} where {name} rises above {number_text(cut.cutoff)}"
+    except _TooLargeError:
+        return "its rules are too entangled for a proof"
+    return None
+
+
+def _cuts(graph: Graph, edge: int, column: int) -> set[Above]:
+    """Return the cut-offs of a column that an edge reads."""
+    literals = (graph.literals.get(node) for node in graph.cone([edge >> 1]))
+    return {one for one in literals if isinstance(one, Above) and one.column == column}
+
+
+def _trends(graph: Graph, column: int) -> list[int | None]:
+    """Return for each edge 1 if it never falls as a column rises, -1 if it never rises, 0 if both, None if unclear."""
+    trends: list[int | None] = []
+    for node, kind in enumerate(graph.kind):
+        trend: int | None
+        if graph.is_gate(node):
+            found = {trends[edge] for edge in graph.inputs(node)} - {0}
+            trend = 0 if not found else None if kind == XOR or len(found) > 1 else found.pop()
+        else:
+            literal = graph.literals.get(node)
+            trend = int(isinstance(literal, Above) and literal.column == column)
+        trends += [trend, None if trend is None else -trend]
+    return trends
+
+
+def _change(graph: Graph, edge: int, step: int, cut: Above, axes: Sequence[Axis]) -> _Factor:
+    """Return by how much a rule's term changes where its column rises above a cut-off, over the other columns."""
+    read = {graph.literals[node].column for node in graph.cone([edge >> 1]) if node in graph.literals}
+    own = [axis for axis in axes if axis.column in read]
+    if combinations(own) > MAX_CELLS:
+        raise _TooLargeError
+    k = next(k for k, axis in enumerate(own) if axis.column == cut.column)
+    above = own[k].where(cut)
+    first = (above & -above).bit_length() - 1  # blocks are in the order of their values
+    table = step * np.diff(truth_table(graph, edge, own).astype(np.int64), axis=k).take(first - 1, axis=k)
+    return _Factor(tuple(axis.column for axis in own if axis.column != cut.column), np.asarray(table))
+
+
+def _least_sum(factors: list[_Factor]) -> int:
+    """Return the least sum of factors, by eliminating columns: the one first whose factors make the smallest table."""
+    sizes = {column: size for one in factors for column, size in zip(one.columns, one.table.shape, strict=True)}
+    while sizes:
+        joined = {column: _joined(factors, column) for column in sizes}
+        cells, column = min((math.prod(sizes[j] for j in joined[column]), column) for column in sizes)
+        if cells > MAX_JOINED_CELLS:
+            raise _TooLargeError
+        near = [one for one in factors if column in one.columns]
+        shapes = ([sizes[j] if j in one.columns else 1 for j in joined[column]] for one in near)
+        total = np.asarray(sum(one.table.reshape(shape) for one, shape in zip(near, shapes, strict=True)))
+        rest = tuple(j for j in joined[column] if j != column)
+        least = _Factor(rest, np.asarray(total.min(axis=joined[column].index(column))))
+        factors = [*(one for one in factors if column not in one.columns), least]
+        del sizes[column]
+    return sum(int(one.table) for one in factors)
+
+
+def _joined(factors: Sequence[_Factor], column: int) -> list[int]:
+    """Return the columns that share a factor with a column, itself among them, ascending."""
+    return sorted({j for one in factors if column in one.columns for j in one.columns})
