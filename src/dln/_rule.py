@@ -33,10 +33,9 @@ from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
 from dln.data._source import array_names, open_source
 from dln.data._target import Target
-from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Scale, Source
-from dln.readers._rules import rule_support
+from dln.readers._rules import ConstraintTable, constraint_table, rule_support
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
