@@ -78,7 +78,8 @@ class Rows:
         columns: tuple[Column, ...] | None = None,
     ) -> None:
         table = learn_table(X, model.categorical_features) if columns is None else read_table(X, columns)
-        self.target_name = getattr(y, "name", None)
+        name = getattr(y, "name", None)
+        self.target_name = name if isinstance(name, str) and name else None
         n = table.n_rows
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
@@ -121,6 +122,13 @@ class Rows:
         """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
         some = self.distinct.sample(n)
         return some, [column[some.index] for column in self.values]
+
+    def facts(self, circuit: Circuit) -> dict[str, Any]:
+        """Return the facts of a training whose result is this circuit."""
+        index = self.distinct.index
+        ranges = learned_ranges(circuit, self.values, index)
+        facts = training_facts(self.table.n_rows, len(index), self.y[index], ranges)
+        return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
     def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
         """Return the columns and the target of validation data, or None where none was given."""
@@ -229,12 +237,9 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
         for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
-        if isinstance(rows.target_name, str) and rows.target_name:
+        if rows.target_name is not None:
             self.target_name_ = rows.target_name
-        index = rows.distinct.index
-        ranges = learned_ranges(circuit, rows.values, index)
-        self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
-        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, rows.distinct)
+        self.training_facts_ = rows.facts(circuit)
         if rows.division.is_given:
             self.training_facts_["folds"] = rows.division.facts()
         return self
