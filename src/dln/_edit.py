@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from dln._regressor import MAX_ROWS, CircuitRegressor, Rows
-from dln._saving import without_unused_categories
+from dln._saving import frontier_of_one, without_unused_categories
 from dln.circuit._build import constant, with_rules
 from dln.circuit._circuit import Circuit, Column, Values
-from dln.circuit._conditions import count_conditions
 from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
@@ -26,7 +25,6 @@ from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
 from dln.network._reduce import LabelledRows, rule_values, with_weights
-from dln.readers._frontier import Frontier, Point
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
@@ -178,15 +176,13 @@ class EditableRegressor(CircuitRegressor):
     ) -> Self:
         """Return a copy with another circuit, or raise `ConstraintError` if it does not keep the constraints."""
         check_constraints(circuit, self._constraints, self._target())
-        n_conditions = sum(count_conditions(circuit))
-        point = Point(n_conditions, n_conditions, len(circuit.rules), r2, circuit, tuple(support or ()))
         if "training_facts_" not in fitted:  # profiles of the columns that are as they were
             pairs = zip(self.circuit_.columns, circuit.columns, strict=True)
             same = {old.name for old, column in pairs if old.categories == column.categories}
             profile = {name: one for name, one in self.training_facts_.get("profile", {}).items() if name in same}
             facts = {name: one for name, one in self.training_facts_.items() if name not in {"profile", "predictions"}}
             fitted["training_facts_"] = facts | ({"profile": profile} if profile else {})
-        fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
+        fitted |= {"circuit_": circuit, "_frontier": frontier_of_one(circuit, support, r2), "support_": support}
         fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
         fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])] or None
         new = object.__new__(type(self))  # copy.copy would compute the smaller models of a network

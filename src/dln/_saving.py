@@ -159,7 +159,7 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
         "circuit_": saved.circuit,
         "n_features_in_": len(features),
         "training_facts_": dict(saved.training),
-        "_frontier": saved.frontier or _frontier_of_one(saved),
+        "_frontier": saved.frontier or frontier_of_one(saved.circuit, saved.support),
     }
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
@@ -175,9 +175,10 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     return model
 
 
-def _frontier_of_one(saved: SavedModel) -> Frontier:
-    n = sum(count_conditions(saved.circuit))
-    return Frontier((Point(n, n, len(saved.circuit.rules), None, saved.circuit, tuple(saved.support or ())),))
+def frontier_of_one(circuit: Circuit, support: Sequence[float] | None, r2: float | None = None) -> Frontier:
+    """Return the frontier of a model without smaller ones."""
+    n = sum(count_conditions(circuit))
+    return Frontier((Point(n, n, len(circuit.rules), r2, circuit, tuple(support or ())),))
 
 
 def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path: str) -> Estimator:

@@ -134,15 +134,7 @@ class _TooLargeError(Exception):
 
 
 def violation(circuit: Circuit, column: int, direction: int) -> str | None:
-    """Return where the prediction goes against a direction as a column rises, or that there is no proof; None: proved.
-
-    >>> from dln.circuit._circuit import Gate, Rule
-    >>> columns, literals = (Column("age"),), (Above(0, 40.0), Above(0, 60.0))
-    >>> circuit = Circuit(columns, literals, (Gate(2, 0, 1),), (Rule(2, 5.0), Rule(1, 4.0)), 0.0, 0)
-    >>> violation(circuit, 0, 1)  # 5 · [40 < age ≤ 60] + 4 · [age > 60]
-    'it falls by 1 where age rises above 60'
-    >>> violation(Circuit(columns, literals, circuit.gates, (Rule(2, 5.0), Rule(1, 5.0)), 0.0, 0), 0, 1)  # age > 40
-    """
+    """Return where a prediction goes against a direction as a column rises, or that it is not proved; None: it is."""
     graph = Graph()
     rules = [
         (edge, direction * circuit.grid(rule.weight))
