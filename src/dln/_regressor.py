@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -11,8 +12,10 @@ from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
 
+import numba
 import numpy as np
 import numpy.typing as npt
+import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +24,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
-from dln._saving import learned_ranges, to_saved, training_facts
+from dln._saving import learned_ranges, to_saved
+from dln._version import __version__
 from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
@@ -124,10 +128,23 @@ class Rows:
         return some, [column[some.index] for column in self.values]
 
     def facts(self, circuit: Circuit) -> dict[str, Any]:
-        """Return the facts of a training whose result is this circuit."""
+        """Return facts of a training that ended in a circuit, without times and paths: the same in every fit."""
         index = self.distinct.index
+        facts: dict[str, Any] = {
+            "rows": self.table.n_rows,
+            "distinct_rows": len(index),
+            "target_min": float(self.y[index].min()),
+            "target_max": float(self.y[index].max()),
+            "versions": {
+                "dln": __version__,
+                "numba": numba.__version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+                "scikit-learn": sklearn.__version__,
+            },
+        }
         ranges = learned_ranges(circuit, self.values, index)
-        facts = training_facts(self.table.n_rows, len(index), self.y[index], ranges)
+        facts |= {"ranges": ranges} if ranges else {}
         return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
     def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:

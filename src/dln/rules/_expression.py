@@ -120,7 +120,7 @@ class Limits(NamedTuple):
                 members = {tuple(np.isin(columns, group).tolist()) for group in constraint.groups}
                 named = [np.array(one) for one in sorted(members) if any(one)]
                 unions = combinations(named, min(constraint.most, len(named)))
-                groups = np.array([np.logical_or.reduce(some) for some in unions])
+                groups = np.array([np.logical_or.reduce(some) for some in unions]) if named else groups
         return cls(directions, groups)
 
     @property
