@@ -43,11 +43,7 @@ class Monotone:
     direction: Literal[-1, 1]
 
     def sentence(self, columns: Sequence[Column], target: str) -> str:
-        """Return the constraint in words.
-
-        >>> Monotone(0, -1).sentence((Column("distance"),), "price")
-        'price never rises as distance rises'
-        """
+        """Return the constraint in words."""
         verb, name = "fall" if self.direction > 0 else "rise", columns[self.column].name
         return f"{name_text(target)} never {_verb(target, verb)} as {name_text(name)} {_verb(name, 'rise')}"
 
@@ -64,11 +60,7 @@ class Interactions:
     most: Literal[1, 2] = 1
 
     def sentence(self, columns: Sequence[Column], _target: str) -> str:
-        """Return the constraint in words.
-
-        >>> Interactions(((0,), (1, 2))).sentence((Column("age"), Column("bmi"), Column("region")), "")
-        'every rule reads columns of one group only: {age}, {bmi, region}'
-        """
+        """Return the constraint in words."""
         if self.most > 1 or all(len(group) == 1 for group in self.groups):
             return f"no rule reads more than {'two columns' if self.most > 1 else 'one column'}"
         groups = (", ".join([name_text(columns[j].name) for j in group[:MAX_NAMES]]) for group in self.groups)
@@ -141,14 +133,23 @@ def violation(circuit: Circuit, column: int, direction: int) -> str | None:
         for edge, rule in zip(graph.add(circuit, [rule.node for rule in circuit.rules]), circuit.rules, strict=True)
     ]
     trends = _trends(graph, column)
-    cuts = {edge: _cuts(graph, edge, column) for edge, _ in rules}
-    unclear = {cut for edge, step in rules if (trend := trends[edge]) is None or trend * step < 0 for cut in cuts[edge]}
+    read = {
+        edge: [graph.literals[node] for node in graph.cone([edge >> 1]) if node in graph.literals] for edge, _ in rules
+    }
+    unclear = {
+        literal
+        for edge, step in rules
+        if (trend := trends[edge]) is None or trend * step < 0
+        for literal in read[edge]
+        if isinstance(literal, Above) and literal.column == column
+    }
     try:
         for cut in sorted(unclear, key=lambda one: one.cutoff):
-            changed = [(edge, step) for edge, step in rules if cut in cuts[edge]]
-            read = graph.cone([edge >> 1 for edge, _ in changed])
-            axes = axes_of(graph.literals[node] for node in read if node in graph.literals)
-            least = _least_sum([_change(graph, edge, step, cut, axes) for edge, step in changed])
+            changed = [(edge, step) for edge, step in rules if cut in read[edge]]
+            axes = axes_of(dict.fromkeys(literal for edge, _ in changed for literal in read[edge]))
+            columns = {edge: {literal.column for literal in read[edge]} for edge, _ in changed}
+            own = {edge: [axis for axis in axes if axis.column in columns[edge]] for edge, _ in changed}
+            least = _least_sum([_change(graph, edge, step, cut, own[edge]) for edge, step in changed])
             if least < 0:
                 size = weight_text(-least * 10.0**-circuit.decimals, circuit.decimals)
                 name, verb = name_text(circuit.columns[column].name), "falls" if direction > 0 else "rises"
@@ -156,12 +157,6 @@ def violation(circuit: Circuit, column: int, direction: int) -> str | None:
     except _TooLargeError:
         return "its rules are too entangled for a proof"
     return None
-
-
-def _cuts(graph: Graph, edge: int, column: int) -> set[Above]:
-    """Return the cut-offs of a column that an edge reads."""
-    literals = (graph.literals.get(node) for node in graph.cone([edge >> 1]))
-    return {one for one in literals if isinstance(one, Above) and one.column == column}
 
 
 def _trends(graph: Graph, column: int) -> list[int | None]:
@@ -179,10 +174,8 @@ def _trends(graph: Graph, column: int) -> list[int | None]:
     return trends
 
 
-def _change(graph: Graph, edge: int, step: int, cut: Above, axes: Sequence[Axis]) -> _Factor:
+def _change(graph: Graph, edge: int, step: int, cut: Above, own: Sequence[Axis]) -> _Factor:
     """Return by how much a rule's term changes where its column rises above a cut-off, over the other columns."""
-    read = {graph.literals[node].column for node in graph.cone([edge >> 1]) if node in graph.literals}
-    own = [axis for axis in axes if axis.column in read]
     if combinations(own) > MAX_CELLS:
         raise _TooLargeError
     k = next(k for k, axis in enumerate(own) if axis.column == cut.column)

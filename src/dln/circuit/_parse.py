@@ -129,11 +129,9 @@ class _Parser:
     def _whole(self, j: int) -> tuple[str, float]:
         """Return the relation and cut-off that "= 0" of a column of whole numbers is or, of 0 and 1, "= 1"."""
         start, number = self.at, self._number()
-        allowed, expected = (
-            ({0, 1}, "0 or 1") if self.columns[j].whole_to == 1 else ({0}, "0, or a comparison by > or ≤")
-        )
-        if number not in allowed:
-            self._fail(expected, start)
+        is_flag = self.columns[j].whole_to == 1
+        if number not in ({0, 1} if is_flag else {0}):
+            self._fail("0 or 1" if is_flag else "0, or a comparison by > or ≤", start)
         return ">" if number else "≤", 0.5
 
     def _column_and_relation(self) -> tuple[int, str]:
@@ -205,7 +203,7 @@ class _Parser:
         while self.text[self.at : self.at + 1].isspace():
             self.at += 1
 
-    def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+    def _take(self, pattern: str) -> re.Match[str] | None:
         """Return what comes next if it matches, and go on behind it and the white space that follows."""
         if found := re.compile(pattern).match(self.text, self.at):
             self.at = found.end()
