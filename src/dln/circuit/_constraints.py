@@ -14,7 +14,7 @@ Two steps, of which the first decides nearly always:
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -72,14 +72,11 @@ class Interactions:
         """Return how a circuit breaks the constraint; None: it is proved."""
         for rule in circuit.rules:
             columns = node_columns(circuit, rule.node)
-            if not self._allows(columns):
+            is_within_one = any(set(group).issuperset(columns) for group in self.groups)
+            n_read = sum(not set(group).isdisjoint(columns) for group in self.groups)
+            if not (is_within_one if self.most == 1 else n_read <= self.most):
                 return f"a rule reads {', '.join(name_text(circuit.columns[j].name) for j in columns)}"
         return None
-
-    def _allows(self, columns: Collection[int]) -> bool:
-        if self.most == 1:
-            return any(set(group).issuperset(columns) for group in self.groups)
-        return sum(not set(group).isdisjoint(columns) for group in self.groups) <= self.most
 
 
 Constraint: TypeAlias = Monotone | Interactions
