@@ -13,23 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from dln._regressor import MAX_ROWS, CircuitRegressor, Rows
-from dln._saving import learned_ranges, training_facts, without_unused_categories
+from dln._saving import frontier_of_one, without_unused_categories
 from dln.circuit._build import constant, with_rules
 from dln.circuit._circuit import Circuit, Column, Values
-from dln.circuit._conditions import count_conditions
 from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
 from dln.circuit.bits import prepare
-from dln.data._division import Division
 from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
-from dln.network._reduce import rule_values, with_weights
-from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import conformal_intervals, target_limits
-from dln.readers._monitor import training_profile
+from dln.network._reduce import LabelledRows, rule_values, with_weights
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
@@ -87,11 +82,9 @@ class EditableRegressor(CircuitRegressor):
         """
         check_is_fitted(self)
         table, circuit, changes = self.rules_, self.circuit_, dict(change or {})
-        dropped, changing = (
-            _numbers(option, given, len(table)) for option, given in (("drop", drop), ("change", changes))
-        )
-        freezing = None if freeze is None else _numbers("freeze", freeze, len(table))
-        for option, numbers in (("change", changing), ("freeze", freezing or ())):
+        dropped, changing = _numbers("drop", drop, len(table)), _numbers("change", changes, len(table))
+        freezing = [] if freeze is None else _numbers("freeze", freeze, len(table))
+        for option, numbers in (("change", changing), ("freeze", freezing)):
             if both := set(dropped) & set(numbers):
                 raise ValueError(f"a rule can be dropped or kept, but rule {min(both)} is both in drop and in {option}")
         if X is not None:
@@ -100,9 +93,8 @@ class EditableRegressor(CircuitRegressor):
         added = new_rules("add", add, circuit.columns, known)
         written = new_rules("change", changes.values(), circuit.columns, [*known, *added])
         changed = dict(zip(changing, written.items(), strict=True))
-        number_of = {row.index: number for number, row in enumerate(table)}
-        frozen = {number_of[k] for k in getattr(self, "frozen_", ())} if freezing is None else set(freezing)
-        kept = [number_of[k] for k in range(len(table)) if number_of[k] not in dropped]
+        frozen = getattr(self, "frozen_", ()) if freeze is None else [table[k].index for k in freezing]
+        kept = sorted(set(range(len(table))).difference(dropped), key=lambda k: table[k].index)
         rules: list[tuple[int | Formula, float]] = [
             (changed[k][1] if k in changed else circuit.rules[table[k].index].node, table[k].weight) for k in kept
         ]
@@ -112,7 +104,7 @@ class EditableRegressor(CircuitRegressor):
             "dropped": [table[k].rule for k in dropped],
             "added": list(added),
             "changed": [(table[k].rule, text) for k, (text, _) in changed.items()],
-            "frozen": [table[k].rule for k in freezing or ()],
+            "frozen": [table[k].rule for k in freezing],
         }
         return self._with_circuit(
             without_unused_categories([edited])[0],
@@ -121,7 +113,7 @@ class EditableRegressor(CircuitRegressor):
             # Rules that weigh nothing change no prediction.
             r2=None if dropped or changed or own is None else own.r2,
             intervals_=None if dropped or changed else getattr(self, "intervals_", None),
-            frozen_=[k for k, number in enumerate(kept) if number in frozen] or None,
+            frozen_=[place for place, k in enumerate(kept) if table[k].index in frozen] or None,
         )
 
     def _refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -149,39 +141,30 @@ class EditableRegressor(CircuitRegressor):
         circuit, loss, frozen = self.circuit_, Loss(self.loss, self.quantile), list(getattr(self, "frozen_", ()))
         rows = Rows(self, X, y, sample_weight, None, circuit.columns)
         some, values = rows.sample(MAX_ROWS)
-        target, counts, fires = rows.target, rows.counts[: len(some.index)], rule_values(circuit, values)
-        standardised = target.standardise(rows.y[some.index])
+        target, fires = rows.target, rule_values(circuit, values)
         given = np.full(len(circuit.rules), np.nan)
         given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
         decimals = max(target.decimals, circuit.decimals) if frozen else target.decimals
-        index = rows.distinct.index
-        facts = training_facts(
-            rows.table.n_rows, len(index), rows.y[index], learned_ranges(circuit, rows.values, index)
-        )
-        signs = weight_signs(circuit, self._constraints)
-        fitted: dict[str, Any] = {"intervals_": None}
+        standardised, counts = target.standardise(rows.y[some.index]), rows.counts[: len(some.index)]
+        task = (fires, standardised, some.weight, counts, loss, given, weight_signs(circuit, self._constraints))
         # One thread: the last bits of a matrix product depend on their number.
         with threadpool_limits(limits=1):
-            solved = refitted_weights(fires, standardised, some.weight, counts, loss, given, signs)
-            held_out = _held_out(fires, standardised, some.weight, counts, loss, given, signs)
-        if held_out is not None:
-            true, predicted, weight = held_out
-            fitted["r2"] = loss.explained(true, predicted, weight)
-            true, predicted = (target.mean + target.spread * part for part in (true, predicted))
-            limits = target_limits(facts["target_min"], facts["target_max"])
-            fitted["intervals_"] = conformal_intervals(predicted, true, weight, "folds", scale=None, limits=limits)
-        new = weighted(circuit, solved, target, decimals)
-        facts |= training_profile(new, circuit.columns, rows.values, rows.distinct)
+            new, held_out = weighted(circuit, refitted_weights(*task), target, decimals), _held_out(*task)
         network = {name: self.training_facts_[name] for name in ("network",) if name in self.training_facts_}
-        name = rows.target_name if isinstance(rows.target_name, str) and rows.target_name else None
-        return self._with_circuit(
+        model = self._with_circuit(
             new,
             {"refitted": rows.table.n_rows},
             rule_support(list(fires), some.weight),
-            training_facts_=facts | network,
-            target_name_=name or getattr(self, "target_name_", None),
-            **fitted,
+            r2=None if held_out is None else loss.explained(*held_out),
+            intervals_=None,
+            training_facts_=rows.facts(new) | network,
+            target_name_=rows.target_name or getattr(self, "target_name_", None),
         )
+        if held_out is not None:
+            true, predicted, weight = held_out
+            true, predicted = (target.mean + target.spread * part for part in (true, predicted))
+            model._set_intervals(predicted, true, weight, "folds", scale=None)  # noqa: SLF001 (same class)
+        return model
 
     def _with_circuit(
         self,
@@ -193,15 +176,13 @@ class EditableRegressor(CircuitRegressor):
     ) -> Self:
         """Return a copy with another circuit, or raise `ConstraintError` if it does not keep the constraints."""
         check_constraints(circuit, self._constraints, self._target())
-        n_conditions = sum(count_conditions(circuit))
-        point = Point(n_conditions, n_conditions, len(circuit.rules), r2, circuit, tuple(support or ()))
         if "training_facts_" not in fitted:  # profiles of the columns that are as they were
             pairs = zip(self.circuit_.columns, circuit.columns, strict=True)
             same = {old.name for old, column in pairs if old.categories == column.categories}
             profile = {name: one for name, one in self.training_facts_.get("profile", {}).items() if name in same}
             facts = {name: one for name, one in self.training_facts_.items() if name not in {"profile", "predictions"}}
             fitted["training_facts_"] = facts | ({"profile": profile} if profile else {})
-        fitted |= {"circuit_": circuit, "_frontier": Frontier((point,)), "support_": support}
+        fitted |= {"circuit_": circuit, "_frontier": frontier_of_one(circuit, support, r2), "support_": support}
         fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
         fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])] or None
         new = object.__new__(type(self))  # copy.copy would compute the smaller models of a network
@@ -251,18 +232,14 @@ class FixedRules:
 
     circuit: Circuit
     """The fixed rules alone."""
-    values: Sequence[Values]
-    y: Floats
-    weight: Floats
-    counts: Counts
+    rows: LabelledRows
     loss: Loss
     constraints: tuple[Constraint, ...]
-    division: Division
 
     @cached_property
     def solved(self) -> tuple[float, Floats]:
         """The intercept and the weights of the fixed rules alone, for the standardised target."""
-        return self._solved(self.circuit, rule_values(self.circuit, self.values))
+        return self._solved(self.circuit, rule_values(self.circuit, self.rows.values))
 
     @threadpool_limits.wrap(limits=1)
     def predict(self, values: Sequence[Values]) -> Floats:
@@ -272,7 +249,7 @@ class FixedRules:
 
     def r2(self, of_rest: float) -> float:
         """Return the R² of a model, given that of the learned rules for what the fixed ones leave."""
-        left = 1.0 - self.loss.explained(self.y, self.predict(self.values), self.weight)
+        left = 1.0 - self.loss.explained(self.rows.y, self.predict(self.rows.values), self.rows.weight)
         return 1.0 - left * (1.0 - of_rest)
 
     @threadpool_limits.wrap(limits=1)
@@ -284,14 +261,14 @@ class FixedRules:
         n_fixed = len(self.circuit.rules)
         nodes = [formula(self.circuit, rule.node) for rule in self.circuit.rules] + [one.node for one in learned.rules]
         both = with_rules(learned, [(node, 0.0) for node in nodes])
-        fires = rule_values(both, self.values)
+        fires = rule_values(both, self.rows.values)
         kept = sorted({*range(n_fixed), *distinct(fires).tolist()})
         both = with_rules(both, [(both.rules[k].node, 0.0) for k in kept])
         return weighted(both, self._solved(both, fires[kept]), target, target.decimals)
 
     def _solved(self, circuit: Circuit, fires: Bools) -> tuple[float, Floats]:
-        signs = weight_signs(circuit, self.constraints)
-        return refitted_weights(fires, self.y, self.weight, self.counts, self.loss, signs=signs, division=self.division)
+        rows, signs = self.rows, weight_signs(circuit, self.constraints)
+        return refitted_weights(fires, rows.y, rows.weight, rows.counts, self.loss, signs=signs, division=rows.division)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -11,8 +12,10 @@ from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
 
+import numba
 import numpy as np
 import numpy.typing as npt
+import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,7 +24,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
-from dln._saving import learned_ranges, to_saved, training_facts
+from dln._saving import learned_ranges, to_saved
+from dln._version import __version__
 from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
@@ -78,7 +82,8 @@ class Rows:
         columns: tuple[Column, ...] | None = None,
     ) -> None:
         table = learn_table(X, model.categorical_features) if columns is None else read_table(X, columns)
-        self.target_name = getattr(y, "name", None)
+        name = getattr(y, "name", None)
+        self.target_name = name if isinstance(name, str) and name else None
         n = table.n_rows
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
@@ -121,6 +126,26 @@ class Rows:
         """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
         some = self.distinct.sample(n)
         return some, [column[some.index] for column in self.values]
+
+    def facts(self, circuit: Circuit) -> dict[str, Any]:
+        """Return facts of a training that ended in a circuit, without times and paths: the same in every fit."""
+        index = self.distinct.index
+        facts: dict[str, Any] = {
+            "rows": self.table.n_rows,
+            "distinct_rows": len(index),
+            "target_min": float(self.y[index].min()),
+            "target_max": float(self.y[index].max()),
+            "versions": {
+                "dln": __version__,
+                "numba": numba.__version__,
+                "numpy": np.__version__,
+                "python": platform.python_version(),
+                "scikit-learn": sklearn.__version__,
+            },
+        }
+        ranges = learned_ranges(circuit, self.values, index)
+        facts |= {"ranges": ranges} if ranges else {}
+        return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
     def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
         """Return the columns and the target of validation data, or None where none was given."""
@@ -229,12 +254,9 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
         for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
-        if isinstance(rows.target_name, str) and rows.target_name:
+        if rows.target_name is not None:
             self.target_name_ = rows.target_name
-        index = rows.distinct.index
-        ranges = learned_ranges(circuit, rows.values, index)
-        self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
-        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, rows.distinct)
+        self.training_facts_ = rows.facts(circuit)
         if rows.division.is_given:
             self.training_facts_["folds"] = rows.division.facts()
         return self

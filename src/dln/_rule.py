@@ -33,10 +33,10 @@ from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
 from dln.data._source import array_names, open_source
 from dln.data._target import Target
-from dln.readers._constraint_table import ConstraintTable, constraint_table
+from dln.network._reduce import LabelledRows
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Scale, Source
-from dln.readers._rules import rule_support
+from dln.readers._rules import ConstraintTable, constraint_table, rule_support
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
@@ -242,7 +242,8 @@ class RuleRegressor(EditableRegressor):
             sample = self._sample(rows, some, values, constraints)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
             _, y_given, weight, counts, _, division = sample
-            fixed = FixedRules(fixed_rules, values, y_given, weight, counts, config.loss, constraints, division)
+            given = LabelledRows(values, y_given, weight, counts, division)
+            fixed = FixedRules(fixed_rules, given, config.loss, constraints)
             if fixed_rules.rules:
                 sample = sample._replace(y=sample.y - fixed.predict(values))
                 if validation is not None and unseen is not None:

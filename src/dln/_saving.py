@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Final, TypeVar
 from typing import Literal as TypingLiteral
 
-import numba
 import numpy as np
 import numpy.typing as npt
-import sklearn
 from sklearn.base import BaseEstimator
 
 from dln._atomic import AnyPath
 from dln._errors import ModelFileError
-from dln._version import __version__
 from dln.circuit._circuit import Circuit, Column, IsIn, Literal, Values
 from dln.circuit._conditions import count_conditions
 from dln.data._dates import with_dates_whole
@@ -38,26 +34,6 @@ OPTIONAL: Final = {
 
 #: What a file calls the classes: files hold no names of classes.
 KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
-
-
-def training_facts(
-    n_rows: int, n_distinct: int, y: npt.NDArray[np.float64], ranges: Mapping[str, tuple[float, float]]
-) -> dict[str, Any]:
-    """Return facts of the training table, without times and paths: the same fit gives the same file."""
-    facts: dict[str, Any] = {
-        "rows": n_rows,
-        "distinct_rows": n_distinct,
-        "target_min": float(y.min()),
-        "target_max": float(y.max()),
-        "versions": {
-            "dln": __version__,
-            "numba": numba.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "scikit-learn": sklearn.__version__,
-        },
-    }
-    return facts | {"ranges": dict(ranges)} if ranges else facts
 
 
 def learned_ranges(
@@ -159,7 +135,7 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
         "circuit_": saved.circuit,
         "n_features_in_": len(features),
         "training_facts_": dict(saved.training),
-        "_frontier": saved.frontier or _frontier_of_one(saved),
+        "_frontier": saved.frontier or frontier_of_one(saved.circuit, saved.support),
     }
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
@@ -175,9 +151,10 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     return model
 
 
-def _frontier_of_one(saved: SavedModel) -> Frontier:
-    n = sum(count_conditions(saved.circuit))
-    return Frontier((Point(n, n, len(saved.circuit.rules), None, saved.circuit, tuple(saved.support or ())),))
+def frontier_of_one(circuit: Circuit, support: Sequence[float] | None, r2: float | None = None) -> Frontier:
+    """Return the frontier of a model without smaller ones."""
+    n = sum(count_conditions(circuit))
+    return Frontier((Point(n, n, len(circuit.rules), r2, circuit, tuple(support or ())),))
 
 
 def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path: str) -> Estimator:

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from circuits import circuits, worst_step
 from dln import ConstraintError
-from dln.circuit import _monotone
+from dln.circuit import _constraints
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.circuit._constraints import Interactions, Monotone, check_constraints
-from dln.circuit._monotone import violation
+from dln.circuit._constraints import Interactions, Monotone, check_constraints, violation
 
 
 @given(circuits(max_columns=3, max_literals=6), st.sampled_from([1, -1]))
@@ -64,9 +63,9 @@ def test_no_proof_where_one_would_take_too_long(monkeypatch):
     rules = (Rule(5, 1.0), Rule(7, 1.0), Rule(0, 2.0))
     circuit = Circuit(tuple(map(Column, "abcd")), literals, gates, rules, 0.0, 0)
     check_constraints(circuit, [Monotone(0, 1)])
-    for limit in ("MAX_CELLS", "MAX_SEARCHED_CELLS"):
+    for limit in ("MAX_CELLS", "MAX_JOINED_CELLS"):
         with monkeypatch.context() as patch:
-            patch.setattr(_monotone, limit, 3)
+            patch.setattr(_constraints, limit, 3)
             with pytest.raises(ConstraintError, match="too entangled for a proof"):
                 check_constraints(circuit, [Monotone(0, 1)])
 

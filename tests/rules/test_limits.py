@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dln.circuit._constraints import Interactions, Monotone
 from dln.rules._candidates import grow, select
+from dln.rules._expression import FORBIDDEN, Limits
 from dln.rules._expression import Test as InputTest
-from dln.rules._limits import FORBIDDEN, Limits
 from dln.rules._local_search import polish, shrink
 from dln.rules._rule_set import RuleSet
 from dln.solve._select import Budget

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from dln.solve._select import Budget, Candidates
-from dln.solve._signs import solve_with_signs
-from dln.solve._weights import solve_weights
+from dln.solve._weights import solve_weights, solve_with_signs
 
 
 @given(st.integers(0, 10_000), st.integers(0, 12))

@@ -16,13 +16,6 @@ def with_rules(circuit: Circuit, rules: Sequence[tuple[int | Formula, float]]) -
     """Return a circuit with these rules and no others, each a node of the circuit or a formula, and a weight.
 
     Rules keep their order and their text: nothing is simplified or merged. A formula must not be a constant.
-
-    >>> from dln.circuit._circuit import Column
-    >>> old = Circuit((Column("age"),), (Above(0, 40.0),), (), (Rule(0, 2.0),), 5.0, 0)
-    >>> with_rules(old, [(NumberCondition(0, (18.0, 30.0), low=True, missing=True), 0.0), (0, 2.0)])
-    prediction = 5
-      + 2 · [age > 40]
-      + 0 · [age ≤ 18 or age > 30]
     """
     builder = _Builder(circuit)
     nodes = [builder.node(one) for one, _ in rules]
@@ -52,12 +45,9 @@ class _Builder:
     """Literals and gates as they come. Node i is gate i, node ~i is literal i: neither moves when the other grows."""
 
     def __init__(self, circuit: Circuit) -> None:
-        def moved(node: int) -> int:
-            return ~node if node < len(circuit.literals) else node - len(circuit.literals)
-
+        self._n_literals = len(circuit.literals)
         self.literals: list[Literal] = list(circuit.literals)
-        self.gates = [(gate.kind, moved(gate.a), moved(gate.b)) for gate in circuit.gates]
-        self._moved = moved
+        self.gates = [(gate.kind, self.node(gate.a), self.node(gate.b)) for gate in circuit.gates]
 
     def node(self, rule: int | Formula) -> int:
         """Return a node of the circuit, or that of a formula."""
@@ -65,7 +55,7 @@ class _Builder:
             case bool():
                 raise ValueError("a constant is no rule")
             case int():
-                return self._moved(rule)
+                return ~rule if rule < self._n_literals else rule - self._n_literals
             case NumberCondition(low=True) | CategoryCondition(other=True):
                 return self._gate(NOT_A, self.node(negate(rule)))
             case NumberCondition() | CategoryCondition():

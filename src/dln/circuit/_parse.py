@@ -43,16 +43,7 @@ _MAX_DIGITS: Final = 4300
 
 
 def parse_rule(text: str, columns: tuple[Column, ...], others: str = "") -> Formula:
-    """Return the formula of a rule over some columns; an error about a category says where `others` come from.
-
-    >>> columns = (Column("age"), Column("smoker", ("no", "yes")))
-    >>> parse_rule('age > 60 and smoker = "yes"', columns).parts[0]
-    NumberCondition(column=0, ends=(60.0,), low=False, missing=False)
-    >>> parse_rule("age > 60 und smoker", columns)
-    Traceback (most recent call last):
-    dln._errors.RuleSyntaxError: the rule 'age > 60 und smoker' cannot be read at character 10, 'und smoker': expected \
-"and", "or" or the end
-    """
+    """Return the formula of a rule over some columns; an error about a category says where `others` come from."""
     if text.strip() in {"never", "always"}:
         return text.strip() == "always"
     return _Parser(text, columns, others).rule()
@@ -78,10 +69,7 @@ class _Parser:
     # ---- joints
 
     def _any(self) -> Formula:
-        return any_of(self._list(self._all, r"or\b"))
-
-    def _all(self) -> Formula:
-        return all_of(self._list(self._part, r"and\b"))
+        return any_of(self._list(lambda: all_of(self._list(self._part, r"and\b")), r"or\b"))
 
     def _list(self, part: Callable[[], Formula], joint: str) -> list[Formula]:
         parts = [part()]
@@ -97,12 +85,9 @@ class _Parser:
             self._take(r"\)") or self._fail('"and", "or" or ")"')
             return inner
         start = self.at
-        if phrase := self._take(PHRASE):
-            return self._odd(phrase[1], start)
-        return self._condition()
-
-    def _odd(self, phrase: str, start: int) -> Formula:
-        parts = self._list(self._any, ";")
+        if not (found := self._take(PHRASE)):
+            return self._condition()
+        phrase, parts = found[1], self._list(self._any, ";")
         self._take(r"\)") or self._fail('"and", "or", ";" or ")"')
         of_two = phrase in ODD_OF[False]
         if len(parts) < 2 or (of_two and len(parts) > 2):  # noqa: PLR2004 (a pair)
@@ -120,15 +105,13 @@ class _Parser:
         is_number = self.columns[j].categories is None
         if lower is not None and relation not in {"<", "≤"}:
             self._fail("no number before a column, except in intervals like 18 < age ≤ 47", start)
+        negated = relation in {"≠", "not in", "is not missing"}
         if relation.startswith("is"):
-            missing = "not" not in relation
-            if is_number:
-                return NumberCondition(j, (), low=not missing, missing=missing)
-            return CategoryCondition(j, (), other=not missing, missing=missing)
-        if relation == "=" and is_number:
-            return self._whole(j)
+            kind: Callable[..., Formula] = NumberCondition if is_number else CategoryCondition
+            return kind(j, (), negated, not negated)
         if is_number:
-            end = self._below(self._number()) if relation in {"<", "≥"} else self._number()
+            relation, end = self._whole(j) if relation == "=" else (relation, self._number())
+            end = self._below(end) if relation in {"<", "≥"} else end
             if relation in {">", "≥"}:
                 return NumberCondition(j, (end,), low=False, missing=False)
             if lower is None:
@@ -136,7 +119,6 @@ class _Parser:
             if lower >= end:
                 self._fail("the lower end of an interval before the upper one", start)
             return NumberCondition(j, (lower, end), low=False, missing=False)
-        negated = relation in {"≠", "not in"}
         codes = [self._category(j)]
         if relation.endswith("in"):
             while self._take(","):
@@ -144,14 +126,13 @@ class _Parser:
             self._take("}") or self._fail('"," or "}"')
         return CategoryCondition(j, tuple(sorted(set(codes))), other=negated, missing=negated)
 
-    def _whole(self, j: int) -> NumberCondition:
-        """Return the condition on a column of whole numbers that is printed as "= 0" or, of 0 and 1, as "= 1"."""
+    def _whole(self, j: int) -> tuple[str, float]:
+        """Return the relation and cut-off that "= 0" of a column of whole numbers is or, of 0 and 1, "= 1"."""
         start, number = self.at, self._number()
-        if number not in ({0, 1} if self.columns[j].whole_to == 1 else {0}):
-            self._fail("0 or 1" if self.columns[j].whole_to == 1 else "0, or a comparison by > or ≤", start)
-        if number:
-            return NumberCondition(j, (0.5,), low=False, missing=False)
-        return NumberCondition(j, (0.5,), low=True, missing=not self._take(r"\(\s*not\s+missing\s*\)"))
+        is_flag = self.columns[j].whole_to == 1
+        if number not in ({0, 1} if is_flag else {0}):
+            self._fail("0 or 1" if is_flag else "0, or a comparison by > or ≤", start)
+        return ">" if number else "≤", 0.5
 
     def _column_and_relation(self) -> tuple[int, str]:
         """Return the column that is named next, and the relation that follows, in its plain spelling."""
@@ -222,7 +203,7 @@ class _Parser:
         while self.text[self.at : self.at + 1].isspace():
             self.at += 1
 
-    def _take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+    def _take(self, pattern: str) -> re.Match[str] | None:
         """Return what comes next if it matches, and go on behind it and the white space that follows."""
         if found := re.compile(pattern).match(self.text, self.at):
             self.at = found.end()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dln.cli import _options
+from dln.cli import _options, _report
 from dln.cli._messages import UsageError, warnings_as_sentences
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def edit(
     data: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Rows, with their target, to solve for the weights on.")
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
-    ] = None,
+    target: _report.OwnTarget = None,
     *,
     force: _options.Force = False,
     as_json: _options.Json = False,
@@ -53,8 +50,7 @@ def edit(
 
     check_model_output(output, force=force)
     fitted = open_model(model)
-    if data is None and target is not None:
-        raise UsageError("--target needs a table: give it with --data")
+    _report.check_target(data, target)
     if not (drop or add or change or freeze or data):
         raise UsageError("there is nothing to edit: give --drop, --add, --change or --freeze, or new rows by --data")
     edits: dict[str, Any] = {"drop": drop or (), "add": add or (), "change": _changes(change or ()), "freeze": freeze}
@@ -83,14 +79,13 @@ def _refitted(
     """Return the edited model with weights for a table, of which its rules may name all categories."""
     from dln.circuit._circuit import IsMissing
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._report import target_name
     from dln.cli._table_file import open_table
     from dln.cli._training_table import target_of
 
     circuit = model.circuit_
     with open_table(table) as file:
         frame = file.read()
-        y = target_of(file, frame, target_name(file, model, model_name, target))
+        y = target_of(file, frame, _report.target_name(file, model, model_name, target))
         texts = [j for j, one in enumerate(circuit.columns) if one.categories is not None and one.name in file.names]
         categories = replace(circuit, literals=tuple(map(IsMissing, texts)), gates=(), rules=())
         edited = model.edit(**edits, X=model_columns(file, frame, categories))

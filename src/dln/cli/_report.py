@@ -89,10 +89,15 @@ def card(
 
 def _page_options(model: CircuitRegressor, file: str, data: str | None, target: str | None) -> dict[str, Any]:
     """Return the options of the page or card of a model from a file."""
-    if data is None and target is not None:
-        raise UsageError("--target needs a table: give it with --data")
+    check_target(data, target)
     name = Path(file).name
     return {"model_file": clean(name)} | ({} if data is None else _rows(model, name, data, target))
+
+
+def check_target(data: str | None, target: str | None) -> None:
+    """Refuse a target without a table."""
+    if data is None and target is not None:
+        raise UsageError("--target needs a table: give it with --data")
 
 
 def _print_written(path: Path, options: dict[str, Any]) -> None:

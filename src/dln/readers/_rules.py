@@ -1,4 +1,4 @@
-"""Tables of a model: its rules in words, with weight, support and contribution, and the importance of its columns."""
+"""Tables of a model: rules in words with weight, support and contribution, importance of columns, constraints."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAl
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Circuit
+from dln.circuit._circuit import Circuit, Column
 from dln.circuit._conditions import count_conditions
+from dln.circuit._constraints import Constraint, Monotone
 from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
 from dln.readers._curves import MIN_RULES, Curve, curves
 
@@ -241,3 +242,42 @@ def rests_on_few(share: float, n_rows: int) -> bool:
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:
     """Return the weighted share of rows on which each rule fires."""
     return [float(np.average(rule, weights=weight)) for rule in fires]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintRow:
+    """A constraint: its sentence, its groups of columns, and its direction, 0 if it is about columns that meet.
+
+    `proved` is True: `fit` raises `ConstraintError` where there is no proof.
+    """
+
+    constraint: str
+    columns: tuple[tuple[str, ...], ...]
+    direction: int
+    proved: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintTable(Records[ConstraintRow]):
+    """The constraints of a model, each proved to hold on every input."""
+
+    _names: ClassVar = ("constraint", "columns", "direction", "proved")
+    rows: tuple[ConstraintRow, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each constraint, with its outcome."""
+        return [f"{row.constraint}: proved" for row in self.rows]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences) or "no constraints"
+
+
+def constraint_table(constraints: Sequence[Constraint], columns: Sequence[Column], target: str) -> ConstraintTable:
+    """Return the table of a model's constraints."""
+    rows = []
+    for one in constraints:
+        groups, direction = (((one.column,),), one.direction) if isinstance(one, Monotone) else (one.groups, 0)
+        names = tuple(tuple(columns[j].name for j in group) for group in groups)
+        rows.append(ConstraintRow(one.sentence(columns, target), names, direction))
+    return ConstraintTable(tuple(rows))

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from dln._compile import compiled, inner
 from dln.rules._bits import WIDTH, Planes, Words, sum_over, weighted_products
 from dln.rules._constants import DEPENDENT
-from dln.rules._expression import AND, OR
-from dln.rules._limits import TEST, Ints8, sign_without, write_signs
+from dln.rules._expression import AND, OR, TEST, Ints8, sign_without, write_signs
 from dln.rules._rule_set import HALF_A_ROW
 from dln.rules._scan import ALWAYS, FIRES, N_KINDS, NEVER, OTHER, WITH_AND, WITH_OR, scan
 from dln.solve._products import Bools, Floats

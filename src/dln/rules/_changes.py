@@ -27,8 +27,7 @@ from dln.rules._change_kernel import (
     change_rules,
     make_change,
 )
-from dln.rules._expression import Expression, Join, Test, length
-from dln.rules._limits import TEST, parts
+from dln.rules._expression import TEST, Expression, Join, Test, length, parts
 from dln.rules._rule_set import RuleSet
 from dln.rules._scan import N_KINDS, scan_workspace
 from dln.rules._task import Task

@@ -12,7 +12,7 @@ from dln.rules._constants import DEPENDENT
 from dln.rules._expression import Expression, length
 from dln.rules._task import Task
 from dln.solve._products import Bools, Floats
-from dln.solve._signs import Signs, solve_with_signs
+from dln.solve._weights import Signs, solve_with_signs
 
 #: Weights have mean one: a rule that fires on less than half a row is constant up to rounding.
 HALF_A_ROW: Final = 0.5

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from dln._compile import compiled, inner
 from dln.rules._bins import Inputs, Rows
 from dln.rules._bits import WIDTH, Ints, Words, lowest_bit, pack
-from dln.rules._expression import Expression, Test
-from dln.rules._limits import FORBIDDEN, Ints8, Limits
+from dln.rules._expression import FORBIDDEN, Expression, Ints8, Limits, Test
 from dln.solve._products import Bools, Floats
 
 #: Inputs whose sums are made together: those of more would not stay in the nearest cache.

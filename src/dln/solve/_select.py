@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.solve._products import Bools, Floats
-from dln.solve._signs import Signs, solve_with_signs
+from dln.solve._weights import Signs, solve_with_signs
 
 Ints = npt.NDArray[np.int64]
 

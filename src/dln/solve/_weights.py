@@ -12,7 +12,9 @@ import numpy.typing as npt
 from dln.data._division import IN_TURN, Division
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats, centred_products, products
-from dln.solve._signs import Signs, solve_with_signs
+
+#: 1 where a weight must be at least zero, -1 where at most, 0 where it is free.
+Signs = npt.NDArray[np.int64]
 
 #: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
 #: repeat each other.
@@ -25,6 +27,12 @@ _FOLDS: Final = 5
 #: Rounds of reweighting for losses other than the square, and the share of the spread below which a residual is zero.
 _ROUNDS: Final = 50
 _ZERO_RESIDUAL: Final = 1e-4
+#: Exchanges of whole blocks without progress, before weights are exchanged one by one.
+_PATIENCE: Final = 5
+#: Rounds at most, besides one for each weight: rounding errors must not keep a fit from ending.
+_MAX_ROUNDS: Final = 100
+#: A gradient below this share of the right side is zero.
+_ZERO: Final = 1e-12
 
 
 def solve_weights(
@@ -196,3 +204,30 @@ class _Moments:
         separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
         weights = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights
+
+
+def solve_with_signs(matrix: Floats, right: Floats, signs: Signs | None) -> Floats:
+    """Return the weights that minimise ``w' matrix w / 2 - right' w`` among those with these signs, ``(n,)``.
+
+    Block principal pivoting (Portugal, Judice and Vicente 1994): solve for the weights thought not to be zero, then
+    exchange those of the wrong sign for those whose gradient would give them the right one. Single exchanges, once
+    blocks do not help, end: the matrix is positive definite.
+    """
+    if signs is None:
+        return np.asarray(np.linalg.solve(matrix, right), np.float64)
+    weights = np.zeros(len(right))
+    positive = np.ones(len(right), np.bool_)
+    fewest, patience = len(right) + 1, _PATIENCE
+    tolerance = _ZERO * float(np.abs(right).max(initial=0.0))
+    for _ in range(_MAX_ROUNDS + len(right)):
+        kept = np.flatnonzero(positive)
+        weights[:] = 0.0
+        weights[kept] = np.linalg.solve(matrix[np.ix_(kept, kept)], right[kept])
+        gradient = right - matrix @ weights
+        wrong = np.flatnonzero(np.where(positive, signs * weights < 0.0, signs * gradient > tolerance))
+        if not len(wrong):
+            return weights
+        fewest, patience = (len(wrong), _PATIENCE) if len(wrong) < fewest else (fewest, patience - 1)
+        exchanged = wrong if patience > 0 else wrong[-1:]
+        positive[exchanged] = ~positive[exchanged]
+    return np.where(signs * weights < 0.0, 0.0, weights)
