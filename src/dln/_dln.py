@@ -368,11 +368,10 @@ class DLNRegressor(EditableRegressor):
 
     def _architecture(self) -> Architecture:
         if self.min_temperature > self.temperature:
-            message = (
+            raise ValueError(
                 "min_temperature must not be above temperature, "
                 f"got min_temperature={self.min_temperature:g} and temperature={self.temperature:g}"
             )
-            raise ValueError(message)
         return Architecture(
             layer_sizes(self.hidden_layer_sizes),
             self.n_thresholds,

@@ -126,13 +126,11 @@ class Rows:
         """Return the columns and the target of validation data, or None where none was given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
-            message = f"{given} was given without {missing}: validation data needs both"
-            raise ValueError(message)
+            raise ValueError(f"{given} was given without {missing}: validation data needs both")
         if X_val is None:
             return None
         if self._division.splits is not None or self._division.n_folds is not None:
-            message = "X_val was given with cv, but only one of them can say which rows validate: leave one out"
-            raise ValueError(message)
+            raise ValueError("X_val was given with cv, but only one of them can say which rows validate: leave one out")
         validation = read_table(X_val, self.table.columns)
         return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
@@ -244,8 +242,7 @@ def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of a network's layers as plain numbers, or raise what is wrong with them."""
     sizes = tuple(hidden_layer_sizes)
     if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
-        message = f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}"
-        raise ValueError(message)
+        raise ValueError(f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}")
     return tuple(int(size) for size in sizes)
 
 
