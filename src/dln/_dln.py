@@ -16,16 +16,7 @@ from threadpoolctl import threadpool_limits
 from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import (
-    MAX_ROWS,
-    SHARED_CONSTRAINTS,
-    Rows,
-    Unseen,
-    draw_seed,
-    end_early,
-    layer_sizes,
-    n_threads,
-)
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, layer_sizes, n_threads
 from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._conditions import count_conditions
@@ -338,12 +329,7 @@ class DLNRegressor(EditableRegressor):
         return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
 
     def _task(
-        self,
-        rows: Rows,
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
-        architecture: Architecture,
-        seed: int,
+        self, rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats], architecture: Architecture, seed: int
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
         held_weight, weight = parts
@@ -395,12 +381,7 @@ class DLNRegressor(EditableRegressor):
         )
 
     def _freeze(
-        self,
-        X: Any,
-        rows: Rows,
-        networks: Sequence[Trained],
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
+        self, X: Any, rows: Rows, networks: Sequence[Trained], held_out: Unseen | None, parts: tuple[Floats, Floats]
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
         target = rows.target
@@ -461,11 +442,7 @@ class DLNRegressor(EditableRegressor):
             self._set_intervals(predicted, y, validation.weight, source, None)
 
     def _reduction(
-        self,
-        circuits: Sequence[Circuit],
-        rows: Rows,
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
+        self, circuits: Sequence[Circuit], rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats]
     ) -> Reduction:
         """Return the networks with the rows on which weights are solved for and smaller models are judged."""
         some, values = rows.sample(MAX_ROWS)

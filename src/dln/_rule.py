@@ -15,15 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import (
-    MAX_ROWS,
-    SHARED_CONSTRAINTS,
-    Rows,
-    Unseen,
-    draw_seed,
-    end_early,
-    n_threads,
-)
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, n_threads
 from dln._saving import without_unused_categories
 from dln.circuit._build import with_rules
 from dln.circuit._circuit import Circuit, Rule, Values

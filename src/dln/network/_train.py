@@ -153,12 +153,7 @@ class TrainingProgress(Protocol):
 
 
 def train_networks(
-    task: NetworkTask,
-    *,
-    n_threads: int,
-    callbacks: Sequence[Callback],
-    progress: TrainingProgress,
-    deadline: Deadline,
+    task: NetworkTask, *, n_threads: int, callbacks: Sequence[Callback], progress: TrainingProgress, deadline: Deadline
 ) -> list[Trained]:
     """Train one network per seed, and return them in the order of the seeds.
 
