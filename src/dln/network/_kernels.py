@@ -18,7 +18,6 @@ from dln.network._layout import Arrays, Data, Float32, Float64, Int64
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
-
 #: Losses, on the standardised target.
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
 
@@ -182,7 +181,6 @@ def _forward_neurons(net: Arrays, settings: Settings) -> None:
 
 @_inner
 def _forward_sum(net: Arrays) -> None:
-    """Add up the rules."""
     net.output[:] = 0.0
     for j in range(net.rule_rows.size):
         weight = np.float64(net.sum_open[j]) * np.float64(net.weights[j])
