@@ -41,7 +41,6 @@ from dln.report import ReportableModel
 
 #: Rows on which weights are solved for and rules are compared, a sample by content: more would change little.
 MAX_ROWS = 200_000
-
 #: What the parameters may be that both regressors have.
 SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "cv": ["cv_object"],
@@ -92,7 +91,6 @@ class Rows:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoding of the rows for a network."""
         return learn_encoder(
             self.table.columns,
             self.table.values,
@@ -104,7 +102,6 @@ class Rows:
 
     @property
     def values(self) -> Sequence[Values]:
-        """The table's columns."""
         return self.table.values
 
     @cached_property

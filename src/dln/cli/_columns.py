@@ -17,7 +17,6 @@ from dln.data._column_kinds import DIFFERENT, LARGEST_WHOLE, MEANT, ROWS_TO_JUDG
 from dln.data._dates import part_name, varying_parts
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
-
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
 #: Characters of a value that are shown as an example.
@@ -85,9 +84,6 @@ def _joined(*details: str) -> str:
     return ", ".join(filter(None, details))
 
 
-# --- text -> Booleans, numbers, dates or text -------------------------------------------------------------------------
-
-
 def typed_text(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
@@ -137,9 +133,6 @@ def _missing(column: pl.Series, typed: pl.Series) -> str:
         words = column.filter(values.text(column).is_not_null() & typed.is_null()).str.strip_chars().to_list()
     written = f", {len(words):,} of them written {listed(dict.fromkeys(words))}" if words else ""
     return f"{n_missing:,} missing{written}"
-
-
-# --- what can be learned from -----------------------------------------------------------------------------------------
 
 
 def _unusable(column: pl.Series, order: str | None, *, names_rows: bool) -> str | None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PREDICTION: Final = "prediction"
 LOWER: Final = "lower"
 UPPER: Final = "upper"
-
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 STANDARD: Final = "-"
 SEPARATORS: Final = (",", ";", "\t", "|")
-
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
 #: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
@@ -56,7 +55,6 @@ class TableFile:
     """Before the header."""
 
     def scan(self) -> pl.LazyFrame:
-        """Return the table, not yet read."""
         import polars as pl
 
         if self.separator is None:
@@ -72,7 +70,6 @@ class TableFile:
         )
 
     def read(self) -> pl.DataFrame:
-        """Return the table, all of it."""
         self._check_shape()
         with self.reading():
             frame = self.scan().collect(engine="streaming")
@@ -147,7 +144,6 @@ def open_table(name: str) -> Iterator[TableFile]:
 
 
 def existing_file(name: str, *, what: str) -> Path:
-    """Return the path of a file that is there and can be read."""
     path = Path(name)
     try:
         if path.is_dir():

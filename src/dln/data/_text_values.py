@@ -15,7 +15,6 @@ NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
 NO_NUMBER: Final = (*NO_VALUE, "-", "--", ".", "none", "missing", "unknown")
 
 LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
-
 #: No date without an offset from Greenwich is longer than ``2024-12-31``.
 LONGEST_WITHOUT_OFFSET: Final = 10
 #: Formats that cannot be mistaken for one another.

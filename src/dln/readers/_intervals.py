@@ -24,24 +24,18 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Source: TypeAlias = Literal["rows set aside", "folds"]
-
 #: Coverages are kept in steps of 1 / STEPS: one in between gets the interval of the next step.
 STEPS: Final = 200
-
 #: The coverage of the interval that explanations show.
 USUAL: Final = 0.9
-
 #: Significant digits to which half-widths are rounded up.
 DIGITS: Final = 4
-
 #: Groups of predictions in which the scale is learned, rows that each needs, and rows' worth of the scale of all in it.
 _GROUPS: Final = 5
 _GROUP_ROWS: Final = 20
 _SHRINKAGE: Final = 10.0
-
 #: Share of the target's range by which the ends may leave it.
 _MARGIN: Final = 0.1
-
 #: Tolerance of shares, for rounding.
 _ROUNDING: Final = 1e-9
 

@@ -23,11 +23,9 @@ from dln.readers._monitor import Profile
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
 FORMAT: Final = 1
-
 #: Larger files are refused before they are read, and before they are written. A model of a thousand rules takes less
 #: than a hundredth of this.
 MAX_BYTES: Final = 16 * 2**20
-
 #: Names of numbers that JSON does not have; a loss can be one.
 NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
