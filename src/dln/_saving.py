@@ -32,8 +32,6 @@ NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 OPTIONAL: Final = {
     "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
 }  # fmt: skip
-
-
 #: What a file calls the classes: files hold no names of classes.
 KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
 

@@ -33,7 +33,6 @@ UPPER: Final = "upper"
 ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
-
 ROW: Final = "\0row"  # no column of a file is named like this
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 

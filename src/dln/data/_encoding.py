@@ -27,7 +27,6 @@ TWO: Final = 2
 #: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
 #: cache, if they are few enough to stay there.
 CHUNK: Final = 8192
-
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]

@@ -25,8 +25,6 @@ from dln.export._scaled import Scaled, scaled_columns
 _PLAIN: Final = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
 )
-
-
 _WHOLE: Final = "Numbers are whole numbers, scaled as the struct states and rounded up; there is no floating point."
 _FLOATING: Final = (
     "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it ignores NaN."

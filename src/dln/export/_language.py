@@ -19,7 +19,6 @@ RESERVED: Final = frozenset(_WORDS.split())
 _OURS: Final = re.compile(r"(part|rule|codes|stage)_?\d+", re.IGNORECASE)
 #: Longest name in code: C99 guarantees that 63 characters are significant, and suffixes follow.
 _LONGEST: Final = 40
-
 _MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
 

@@ -82,7 +82,6 @@ class Script:
 
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
 _LARGEST_WHOLE = 2**53
-
 _JAVASCRIPT = Syntax(
     words=(" && ", " || ", " !== ", " === ", "true", "false"),
     above=("{}", "!({})"),

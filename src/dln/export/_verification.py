@@ -25,7 +25,6 @@ ODD_NUMBERS: Final = (
     0.0, -0.0, sys.float_info.max, -sys.float_info.max, sys.float_info.min, 5e-324, -5e-324,
     math.inf, -math.inf, math.nan,
 )  # fmt: skip
-
 #: Runs an exported file on rows in codes, column by column as `Circuit.evaluate` takes them; returns the predictions.
 Runner: TypeAlias = Callable[[Path, Form, Sequence[Values]], Floats]
 #: A value of a row; None is missing.

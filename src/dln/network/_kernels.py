@@ -20,11 +20,8 @@ from dln.network._layout import Arrays, Data, Float32, Float64, Int64
 SOFT, SEPARATE, NEURON = 0, 1, 2
 #: Losses, on the standardised target.
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
-
 _GATES: Final = 2  # softmaxes are taken of links a, links b and gates
-
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-
 # Probabilities below this move no parameter that float32 could represent, but as denormals they would slow the core.
 _TINY_PROBABILITY: Final = np.float32(1e-7)
 # Adam's moments decay geometrically where gradients have ended, but the core is slow with denormal numbers: the first
@@ -32,10 +29,8 @@ _TINY_PROBABILITY: Final = np.float32(1e-7)
 _TINY_MOMENT: Final = np.float32(1e-18)
 _TINY_SQUARE: Final = np.float32(1e-34)
 _HUGE_SQUARE: Final = np.float32(3e38)  # of gradients that move nothing
-
 # Adam's constants are PyTorch's defaults.
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, np.float32(1e-8)
-
 # Sums may be reordered and fused; NaN and infinity keep their meaning. References are not counted, which would be done
 # at every neuron: Python's caller holds the arrays.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}

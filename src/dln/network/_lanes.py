@@ -22,19 +22,16 @@ from llvmlite import ir
 
 #: Numbers in one value of type `lanes`.
 LANES: Final = 32
-
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FLAGS: Final = ("contract", "reassoc", "nsz", "arcp")
 _INT32: Final = ir.IntType(32)
 _FLOAT: Final = ir.FloatType()
 _VECTOR: Final = ir.VectorType(_FLOAT, LANES)
 _INTEGERS: Final = ir.VectorType(_INT32, LANES)
-
 _LOG2_E: Final = 1.4426950408889634
 # Minimax polynomial of 2**f on [0, 1] with relative error below 1e-7: LLVM does not vectorise exp by itself.
 _EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.05579991409460651, 0.00901702896815921,
                 0.0018671306997685966)  # fmt: skip
-
 _Builder: TypeAlias = ir.IRBuilder
 _Emit: TypeAlias = Callable[..., ir.Value]
 # Numba's own types are partial: what follows is typed by hand.

@@ -31,7 +31,6 @@ HUBER_DELTA: Final = 1.0
 MAX_CUTOFF_ROWS: Final = 200_000
 #: Rows of an order that are looked up at a time.
 CHUNK: Final = 65_536
-
 _RELAXATIONS: Final = {None: kernels.SOFT, "separate": kernels.SEPARATE, "neuron": kernels.NEURON}
 _LOSSES: Final = {
     "squared_error": kernels.SQUARED_ERROR,

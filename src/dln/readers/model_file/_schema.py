@@ -28,7 +28,6 @@ FORMAT: Final = 1
 MAX_BYTES: Final = 16 * 2**20
 #: Names of numbers that JSON does not have; a loss can be one.
 NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None
