@@ -381,15 +381,13 @@ class DLNRegressor(EditableRegressor):
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
+        self.__dict__.pop("_pending", None)
         if not points:
-            self._frontier = Frontier((own,))
+            self._frontier, self._pending = Frontier((own,)), reduction.on_first_rows(MAX_FRONTIER_ROWS)
         elif own.max_conditions > points[-1].max_conditions:
             self._frontier = Frontier((*points, replace(own, circuit=None, support=())))
         else:
             self._frontier = Frontier(tuple(points))
-        self.__dict__.pop("_pending", None)
-        if not points:
-            self._pending = reduction.on_first_rows(MAX_FRONTIER_ROWS)
         facts = {
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
             "temperature": float(networks[0].temperature if networks else self.temperature),

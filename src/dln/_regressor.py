@@ -86,6 +86,7 @@ class Rows:
         self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
         described = columns or describe(table.columns, table.values, self.distinct.index)
         self.table: Table = replace(table, columns=described)
+        self.values: Sequence[Values] = table.values
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
@@ -99,10 +100,6 @@ class Rows:
             max_categories=self._max_categories,
             min_frequency=self._min_frequency,
         )
-
-    @property
-    def values(self) -> Sequence[Values]:
-        return self.table.values
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:

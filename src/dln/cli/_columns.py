@@ -55,10 +55,7 @@ def judge_column(
 def _judged(
     file: TableFile, column: pl.Series, used: pl.Series, *, as_category: bool, keep: bool
 ) -> tuple[ColumnFact, Sequence[pl.Series]]:
-    """Return what a column is taken for, and the columns to learn from that are made of it.
-
-    It is typed on all rows, so that a message names the file's own row, and judged on the rows that are used.
-    """
+    """Type a column on all rows, so that a message names the file's own row, and judge it on the used rows."""
     name = column.name
     if not name:
         return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), ()

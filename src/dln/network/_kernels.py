@@ -1,7 +1,7 @@
 """The paper's equations as fused Numba loops: what `tests/reference.py` states, fast.
 
 A step chooses and mixes candidates, passes a batch forward, its derivatives backward, and moves the parameters by
-Adam. What is read and written is laid out in `_layout.py`.
+Adam. Backward functions add to the gradients. What is read and written is laid out in `_layout.py`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,6 @@ class Settings(NamedTuple):
 def are_compiled() -> bool:
     """Return True if this process or another one has compiled all that training calls."""
     return all(is_compiled(kernel) for kernel in (train_epoch, evaluate))
-
-
-# --- choices ----------------------------------------------------------------------------------------------------------
 
 
 @_inner
@@ -125,9 +122,6 @@ def _inputs(net: Arrays, i: int, is_hard: bool) -> tuple[Any, Any]:  # noqa: FBT
             a = a + net.link_probabilities[0, k, i] * load(net.signal, net.links[0, i, k])
             b = b + net.link_probabilities[1, k, i] * load(net.signal, net.links[1, i, k])
     return a, b
-
-
-# --- forward ----------------------------------------------------------------------------------------------------------
 
 
 @_inner
@@ -216,9 +210,6 @@ def _forward(net: Arrays, data: Data, rows: Int64, settings: Settings, n: int) -
     _forward_sum(net)
     loss: float = _loss(net, settings, n)
     return loss
-
-
-# --- backward: adds to the gradients ----------------------------------------------------------------------------------
 
 
 @_inner
@@ -312,9 +303,6 @@ def _backward_logits(net: Arrays, settings: Settings) -> None:
         for i in range(d.size):
             d[i] = c[0] * moments[0, i] + c[1] * moments[1, i] + c[2] * moments[2, i] + c[3] * moments[3, i]
     _backward_softmax(net.gate_probabilities, net.d_gate_probabilities, t, net.peaks[_GATES], net.d_gate_logits)
-
-
-# --- steps ------------------------------------------------------------------------------------------------------------
 
 
 @_jit

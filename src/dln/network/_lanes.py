@@ -67,9 +67,6 @@ def _call(builder: _Builder, name: str, result: ir.Type, *arguments: ir.Value) -
     return builder.call(function, arguments, fastmath=_FLAGS)
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
 def _address(context: Any, builder: _Builder, array: Any, memory: ir.Value, index: ir.Value) -> ir.Value:
     """Return the address of the numbers at one index of a contiguous array, seen as ``(-1, LANES)``."""
     start = builder.mul(index, index.type(LANES))
@@ -98,9 +95,6 @@ def store(_typing: Any, array: Any, index: Any, value: Any) -> Any:  # noqa: ARG
 
     kind = lanes if value is lanes else _types.float32
     return _templates.signature(_types.void, array, _types.intp, kind), codegen
-
-
-# --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
 def _operation(function: Any = None, result: Any = lanes) -> Callable[[_Emit], Any]:

@@ -111,10 +111,7 @@ class Network:
 
 
 def build_network(cutoffs: list[Float32], n_bits: int, architecture: Architecture, rng: np.random.Generator) -> Network:
-    """Draw a network's candidates and initial values.
-
-    `cutoffs` holds the initial thresholds of every scaled column, in [0, 1].
-    """
+    """Draw candidates and initial values; `cutoffs` are the initial thresholds of each scaled column, in [0, 1]."""
     inputs = np.repeat(np.arange(len(cutoffs), dtype=np.int32), [len(c) for c in cutoffs])
     layer_sizes, n_gates = architecture.hidden_layer_sizes, architecture.n_candidate_gates
     n_copies = len(layer_sizes) if architecture.concatenate_inputs else 1
