@@ -137,13 +137,11 @@ def to_saved(model: Any) -> SavedModel:
 def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> Estimator:
     model = _with_parameters(kind, saved.parameters, os.fspath(path))
     features = with_dates_whole([column.name for column in saved.circuit.columns], saved.dates)
-    n = sum(count_conditions(saved.circuit))
-    alone = Point(n, n, len(saved.circuit.rules), None, saved.circuit, tuple(saved.support or ()))
     fitted = {
         "circuit_": saved.circuit,
         "n_features_in_": len(features),
         "training_facts_": dict(saved.training),
-        "_frontier": saved.frontier or Frontier((alone,)),
+        "_frontier": saved.frontier or _frontier_of_one(saved),
     }
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
@@ -157,6 +155,11 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
             fitted[name] = getattr(saved, field)
     vars(model).update(fitted)
     return model
+
+
+def _frontier_of_one(saved: SavedModel) -> Frontier:
+    n = sum(count_conditions(saved.circuit))
+    return Frontier((Point(n, n, len(saved.circuit.rules), None, saved.circuit, tuple(saved.support or ())),))
 
 
 def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path: str) -> Estimator:
