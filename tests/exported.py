@@ -10,10 +10,9 @@ from typing import Any, Final
 import pytest
 
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.export._cases import cases
 from dln.export._form import Form, lower
 from dln.export._methods import TARGETS
-from dln.export._verification import Engine, EngineMissing, Verification, compare
+from dln.export._verification import Engine, EngineMissing, Verification, cases, compare
 from dln.export._verilog import to_verilog
 from engines.chips import Job, simulate, simulator
 from engines.databases import postgres, spark

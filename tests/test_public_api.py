@@ -71,7 +71,7 @@ def test_classes_tell_what_they_are_made_of(name):
     if issubclass(kind, Exception) and "__init__" not in vars(kind):
         return  # made of a message
     if dataclasses.is_dataclass(kind):
-        names = documented(kind, "Attributes") or documented(kind, "Parameters")
+        names = documented(kind, "Parameters") or documented(kind, "Attributes")
         assert names == [field.name for field in dataclasses.fields(kind)]
     elif "Parameters" in sections(kind):
         assert sorted(documented(kind, "Parameters")) == sorted(parameters(kind))

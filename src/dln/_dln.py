@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -16,16 +16,7 @@ from threadpoolctl import threadpool_limits
 from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import (
-    MAX_ROWS,
-    SHARED_CONSTRAINTS,
-    Rows,
-    Unseen,
-    draw_seed,
-    end_early,
-    layer_sizes,
-    n_threads,
-)
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, layer_sizes, n_threads
 from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._conditions import count_conditions
@@ -34,8 +25,9 @@ from dln.data._encoding import Encoded
 from dln.data._folds import Floats
 from dln.network._discretize import discretize
 from dln.network._layout import Data
+from dln.network._network import Architecture
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
-from dln.network._train import Architecture, Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
+from dln.network._train import Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
@@ -57,6 +49,7 @@ MAX_FRONTIER_ROWS: Final = 25_000
 BLOCK: Final = 65_536
 
 
+@dataclass(kw_only=True, eq=False, repr=False)  # the parameters, as scikit-learn wants them
 class DLNRegressor(EditableRegressor):
     """The differentiable logic network of Yue and Jha, frozen into a Boolean circuit after training.
 
@@ -188,72 +181,37 @@ class DLNRegressor(EditableRegressor):
         "callbacks": [list, tuple, None],
     }
 
-    def __init__(
-        self,
-        *,
-        hidden_layer_sizes: Sequence[int] = (300, 300, 300, 300),
-        n_thresholds: int = 10,
-        n_candidate_links: int = 8,
-        n_candidate_gates: int = 8,
-        concatenate_inputs: bool = True,
-        sum_links: Literal["learned", "open"] = "learned",
-        straight_through: Literal["separate", "neuron"] | None = "separate",
-        phases: Literal["unified", "alternating"] = "unified",
-        temperature: float = 1.0,
-        min_temperature: float = 0.03,
-        temperature_decay: float | None = None,
-        sum_link_threshold: float = 0.8,
-        loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
-        quantile: float = 0.5,
-        learning_rate: float | None = None,
-        learning_rate_schedule: Schedule = "constant",
-        batch_size: int = 32,
-        max_epochs: int = 200,
-        validation_fraction: float | None = 0.1,
-        cv: Any = None,
-        n_networks: int = 1,
-        refit: bool = False,
-        max_conditions: int | None = None,
-        categorical_features: Any = "from_dtype",
-        max_categories: int | None = None,
-        min_frequency: int = 1,
-        max_seconds: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        callbacks: Sequence[Callback] | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.n_thresholds = n_thresholds
-        self.n_candidate_links = n_candidate_links
-        self.n_candidate_gates = n_candidate_gates
-        self.concatenate_inputs = concatenate_inputs
-        self.sum_links = sum_links
-        self.straight_through = straight_through
-        self.phases = phases
-        self.temperature = temperature
-        self.min_temperature = min_temperature
-        self.temperature_decay = temperature_decay
-        self.sum_link_threshold = sum_link_threshold
-        self.loss = loss
-        self.quantile = quantile
-        self.learning_rate = learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.validation_fraction = validation_fraction
-        self.cv = cv
-        self.n_networks = n_networks
-        self.refit = refit
-        self.max_conditions = max_conditions
-        self.categorical_features = categorical_features
-        self.max_categories = max_categories
-        self.min_frequency = min_frequency
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.callbacks = callbacks
+    hidden_layer_sizes: Sequence[int] = (300, 300, 300, 300)
+    n_thresholds: int = 10
+    n_candidate_links: int = 8
+    n_candidate_gates: int = 8
+    concatenate_inputs: bool = True
+    sum_links: Literal["learned", "open"] = "learned"
+    straight_through: Literal["separate", "neuron"] | None = "separate"
+    phases: Literal["unified", "alternating"] = "unified"
+    temperature: float = 1.0
+    min_temperature: float = 0.03
+    temperature_decay: float | None = None
+    sum_link_threshold: float = 0.8
+    loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error"
+    quantile: float = 0.5
+    learning_rate: float | None = None
+    learning_rate_schedule: Schedule = "constant"
+    batch_size: int = 32
+    max_epochs: int = 200
+    validation_fraction: float | None = 0.1
+    cv: Any = None
+    n_networks: int = 1
+    refit: bool = False
+    max_conditions: int | None = None
+    categorical_features: Any = "from_dtype"
+    max_categories: int | None = None
+    min_frequency: int = 1
+    max_seconds: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    callbacks: Sequence[Callback] | None = None
 
     refit_weights = EditableRegressor._refit  # noqa: SLF001 (`RuleRegressor.refit`; here `refit` is a parameter)
 
@@ -338,12 +296,7 @@ class DLNRegressor(EditableRegressor):
         return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
 
     def _task(
-        self,
-        rows: Rows,
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
-        architecture: Architecture,
-        seed: int,
+        self, rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats], architecture: Architecture, seed: int
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
         held_weight, weight = parts
@@ -368,18 +321,12 @@ class DLNRegressor(EditableRegressor):
 
     def _architecture(self) -> Architecture:
         if self.min_temperature > self.temperature:
-            message = (
+            raise ValueError(
                 "min_temperature must not be above temperature, "
                 f"got min_temperature={self.min_temperature:g} and temperature={self.temperature:g}"
             )
-            raise ValueError(message)
-        return Architecture(
-            layer_sizes(self.hidden_layer_sizes),
-            self.n_thresholds,
-            self.n_candidate_links,
-            self.n_candidate_gates,
-            self.concatenate_inputs,
-        )
+        given = {name: getattr(self, name) for name in Architecture.__dataclass_fields__}
+        return Architecture(**{**given, "hidden_layer_sizes": layer_sizes(self.hidden_layer_sizes)})
 
     def _plan(self, n_rows: int) -> Plan:
         """Return how to train on so many rows, with what follows from their number."""
@@ -396,12 +343,7 @@ class DLNRegressor(EditableRegressor):
         )
 
     def _freeze(
-        self,
-        X: Any,
-        rows: Rows,
-        networks: Sequence[Trained],
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
+        self, X: Any, rows: Rows, networks: Sequence[Trained], held_out: Unseen | None, parts: tuple[Floats, Floats]
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
         target = rows.target
@@ -439,15 +381,13 @@ class DLNRegressor(EditableRegressor):
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
+        self.__dict__.pop("_pending", None)
         if not points:
-            self._frontier = Frontier((own,))
+            self._frontier, self._pending = Frontier((own,)), reduction.on_first_rows(MAX_FRONTIER_ROWS)
         elif own.max_conditions > points[-1].max_conditions:
             self._frontier = Frontier((*points, replace(own, circuit=None, support=())))
         else:
             self._frontier = Frontier(tuple(points))
-        self.__dict__.pop("_pending", None)
-        if not points:
-            self._pending = reduction.on_first_rows(MAX_FRONTIER_ROWS)
         facts = {
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
             "temperature": float(networks[0].temperature if networks else self.temperature),
@@ -462,11 +402,7 @@ class DLNRegressor(EditableRegressor):
             self._set_intervals(predicted, y, validation.weight, source, None)
 
     def _reduction(
-        self,
-        circuits: Sequence[Circuit],
-        rows: Rows,
-        held_out: Unseen | None,
-        parts: tuple[Floats, Floats],
+        self, circuits: Sequence[Circuit], rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats]
     ) -> Reduction:
         """Return the networks with the rows on which weights are solved for and smaller models are judged."""
         some, values = rows.sample(MAX_ROWS)

@@ -23,7 +23,6 @@ from dln._errors import import_extra
 
 T = TypeVar("T")
 R = TypeVar("R")
-
 #: Times that a task is begun before it is given up because its worker died.
 ATTEMPTS: Final = 3
 #: Seconds between a worker's checks that the process that started it is alive.

@@ -45,7 +45,6 @@ from dln.report import ReportableModel
 
 #: Rows on which weights are solved for and rules are compared, a sample by content: more would change little.
 MAX_ROWS = 200_000
-
 #: What the parameters may be that both regressors have.
 SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "cv": ["cv_object"],
@@ -92,12 +91,12 @@ class Rows:
         self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
         described = columns or describe(table.columns, table.values, self.distinct.index)
         self.table: Table = replace(table, columns=described)
+        self.values: Sequence[Values] = table.values
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoding of the rows for a network."""
         return learn_encoder(
             self.table.columns,
             self.table.values,
@@ -106,11 +105,6 @@ class Rows:
             max_categories=self._max_categories,
             min_frequency=self._min_frequency,
         )
-
-    @property
-    def values(self) -> Sequence[Values]:
-        """The table's columns."""
-        return self.table.values
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -151,13 +145,11 @@ class Rows:
         """Return the columns and the target of validation data, or None where none was given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
-            message = f"{given} was given without {missing}: validation data needs both"
-            raise ValueError(message)
+            raise ValueError(f"{given} was given without {missing}: validation data needs both")
         if X_val is None:
             return None
         if self._division.splits is not None or self._division.n_folds is not None:
-            message = "X_val was given with cv, but only one of them can say which rows validate: leave one out"
-            raise ValueError(message)
+            raise ValueError("X_val was given with cv, but only one of them can say which rows validate: leave one out")
         validation = read_table(X_val, self.table.columns)
         return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
@@ -266,8 +258,7 @@ def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
     """Return the sizes of a network's layers as plain numbers, or raise what is wrong with them."""
     sizes = tuple(hidden_layer_sizes)
     if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
-        message = f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}"
-        raise ValueError(message)
+        raise ValueError(f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}")
     return tuple(int(size) for size in sizes)
 
 

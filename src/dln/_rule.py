@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,15 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import (
-    MAX_ROWS,
-    SHARED_CONSTRAINTS,
-    Rows,
-    Unseen,
-    draw_seed,
-    end_early,
-    n_threads,
-)
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, n_threads
 from dln._saving import without_unused_categories
 from dln.circuit._build import with_rules
 from dln.circuit._circuit import Circuit, Rule, Values
@@ -52,6 +44,7 @@ MAX_CELLS = 100_000_000
 UNLIMITED = 4 * MEMBER
 
 
+@dataclass(kw_only=True, eq=False, repr=False)  # the parameters, as scikit-learn wants them
 class RuleRegressor(EditableRegressor):
     """Regression by a weighted sum of short logic rules: a model that fits on one page.
 
@@ -156,52 +149,27 @@ class RuleRegressor(EditableRegressor):
         "interaction_cst": [list, tuple, StrOptions({"no_interactions", "pairwise"}), None],
     }
 
-    def __init__(
-        self,
-        *,
-        max_conditions: int | None = 100,
-        max_rule_length: int = 6,
-        max_rules: int | None = None,
-        min_samples_rule: float = 5,
-        loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
-        quantile: float = 0.5,
-        fixed_rules: Sequence[str] | None = None,
-        n_grown_rules: int = 600,
-        n_teachers: int = 4,
-        n_synthetic_rows: int = 3000,
-        n_generations: int = 8,
-        cv: Any = None,
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        categorical_features: Any = "from_dtype",
-        max_categories: int | None = 32,
-        min_frequency: int = 1,
-        max_seconds: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_conditions = max_conditions
-        self.max_rule_length = max_rule_length
-        self.max_rules = max_rules
-        self.min_samples_rule = min_samples_rule
-        self.loss = loss
-        self.quantile = quantile
-        self.fixed_rules = fixed_rules
-        self.n_grown_rules = n_grown_rules
-        self.n_teachers = n_teachers
-        self.n_synthetic_rows = n_synthetic_rows
-        self.n_generations = n_generations
-        self.cv = cv
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.categorical_features = categorical_features
-        self.max_categories = max_categories
-        self.min_frequency = min_frequency
-        self.max_seconds = max_seconds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_conditions: int | None = 100
+    max_rule_length: int = 6
+    max_rules: int | None = None
+    min_samples_rule: float = 5
+    loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error"
+    quantile: float = 0.5
+    fixed_rules: Sequence[str] | None = None
+    n_grown_rules: int = 600
+    n_teachers: int = 4
+    n_synthetic_rows: int = 3000
+    n_generations: int = 8
+    cv: Any = None
+    monotonic_cst: Any = None
+    interaction_cst: Any = None
+    categorical_features: Any = "from_dtype"
+    max_categories: int | None = 32
+    min_frequency: int = 1
+    max_seconds: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     refit = EditableRegressor._refit  # noqa: SLF001 (`DLNRegressor.refit_weights`, where `refit` is a parameter)
 
@@ -288,7 +256,6 @@ class RuleRegressor(EditableRegressor):
         )
 
     def _n_rows(self, rows: Rows) -> int:
-        """Return how many rows to learn from."""
         most = max(self.max_categories or 0, 1)
         n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
         return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))

@@ -22,16 +22,12 @@ from dln.readers._frontier import Frontier, Point
 from dln.readers.model_file import SavedModel
 
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
-
 #: Parameters that say how to run a fit and not what to learn: the model does not depend on them, nor does its file.
 NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
-
 #: Fitted attributes that a model may have, and their names in the file.
 OPTIONAL: Final = {
     "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
 }  # fmt: skip
-
-
 #: What a file calls the classes: files hold no names of classes.
 KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
 
@@ -61,12 +57,6 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
 
     The others may be private, and mean nothing: to a rule, a category that it does not name is like one that it has
     never seen. True and False are no secrets.
-
-    >>> from dln.circuit._circuit import Rule
-    >>> columns = (Column("town", ("Aas", "Bergen", "Oslo")),)
-    >>> circuit = Circuit(columns, (IsIn(0, (1,)),), (), (Rule(0, 2.5),), 0.0, 1)
-    >>> without_unused_categories([circuit])[0].columns[0].categories
-    ('Bergen',)
     """
     columns = list(circuits[0].columns)
     for j, column in enumerate(columns):
@@ -79,13 +69,7 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
 
 
 def recoded(circuit: Circuit, columns: tuple[Column, ...]) -> Circuit:
-    """Return a circuit over the same columns with other codes for their categories; those that it reads must be there.
-
-    >>> from dln.circuit._circuit import Rule
-    >>> circuit = Circuit((Column("town", ("Aas", "Oslo")),), (IsIn(0, (1,)),), (), (Rule(0, 2.5),), 0.0, 1)
-    >>> recoded(circuit, (Column("town", ("Oslo",)),)).literals
-    (IsIn(column=0, codes=(0,)),)
-    """
+    """Return a circuit over the same columns with other codes for their categories; those it reads must be there."""
     codes = [
         {} if column.categories is None else {category: code for code, category in enumerate(column.categories)}
         for column in columns
@@ -101,7 +85,6 @@ def recoded(circuit: Circuit, columns: tuple[Column, ...]) -> Circuit:
 
 
 def to_saved(model: Any) -> SavedModel:
-    """Return the content of a fitted estimator's file."""
     model._validate_params()  # noqa: SLF001 (they may have been set since the fit, and must be readable again)
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     if not isinstance(parameters["random_state"], (Integral, type(None))):
@@ -128,7 +111,6 @@ def to_saved(model: Any) -> SavedModel:
 
 
 def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> Estimator:
-    """Return the fitted estimator that a file holds."""
     model = _with_parameters(kind, saved.parameters, os.fspath(path))
     features = with_dates_whole([column.name for column in saved.circuit.columns], saved.dates)
     fitted = {
@@ -161,8 +143,7 @@ def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path:
     known = set(kind._get_param_names()) - set(NOT_SAVED)  # noqa: SLF001 (scikit-learn's own way to ask)
     for name in parameters:
         if name not in known:
-            reason = "this version of dln has no such parameter"
-            raise ModelFileError(reason, f"parameters.{name}", path)
+            raise ModelFileError("this version of dln has no such parameter", f"parameters.{name}", path)
     model: Estimator = kind(**parameters)
     try:
         model._validate_params()  # noqa: SLF001 (as `fit` does)

@@ -39,7 +39,6 @@ from dln.data._division import TESTED, TRAINED, Division, read_division
 from dln.data._target import check_target
 
 __all__ = ["Space", "Study", "StudyError", "TrialRecord", "paper_space", "rule_space", "search"]
-
 #: Trials of a round; with more workers, a multiple of it.
 ROUND: Final = 4
 #: Rows up to which a search has so many folds; above, it has 2. The paper: 2 to 4, more for smaller tables.
@@ -48,7 +47,6 @@ FOLDS: Final = ((1000, 4), (5000, 3))
 ADDRESS: Final = re.compile(r" at 0x\w+")
 #: Seconds after which the lock of a journal is taken for that of a killed process.
 LOCK_SECONDS: Final = 3
-
 #: Called with an Optuna trial, whose ``suggest_…`` methods it uses; returns parameters to set.
 Space: TypeAlias = Callable[[Any], dict[str, Any]]
 

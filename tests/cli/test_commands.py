@@ -313,7 +313,7 @@ def test_force_replaces_an_output(folder, tmp_path):
     assert output.read_text().startswith("prediction\n")
 
 
-@pytest.mark.parametrize(("text", "length"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2h", 7200.0)])
+@pytest.mark.parametrize(("text", "length"), [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("2 h", 7200.0)])
 def test_times_are_read_as_people_write_them(text, length):
     """A time limit may have a unit."""
     assert seconds(text) == length

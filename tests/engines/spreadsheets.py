@@ -20,11 +20,10 @@ import numpy.typing as npt
 
 from dln._errors import VerificationError
 from dln.circuit._circuit import Category, Column, Values
-from dln.export._cases import Limits
 from dln.export._engines import package
 from dln.export._excel import PREDICTION_CELL, input_cell
 from dln.export._form import Form
-from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded
+from dln.export._verification import Engine, EngineMissing, Floats, Limits, Value, decoded
 
 #: Run by a Python that has LibreOffice's bridge: types rows into the sheet Input of workbooks, reads the predictions.
 _BRIDGE: Final = """

@@ -9,10 +9,9 @@ import pytest
 from circuits import layered_circuit
 from dln.circuit._circuit import Above, Circuit, Column, IsMissing, Rule
 from dln.export._c import to_c
-from dln.export._cases import cases
 from dln.export._engines import c_compiler, run_c
 from dln.export._form import lower
-from dln.export._verification import EngineMissing
+from dln.export._verification import EngineMissing, cases
 from exported import CIRCUIT, hostile_circuit, write
 
 

@@ -14,9 +14,8 @@ from circuits import circuits, every_case, layered_circuit
 from dln import RuleRegressor
 from dln._errors import ExportError, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.export._cases import cases
 from dln.export._form import lower
-from dln.export._verification import compare
+from dln.export._verification import cases, compare
 from engines.chips import Job, simulate
 from exported import VARIANTS, all_verified, engine, hostile_circuit, variant_name, write
 

@@ -19,11 +19,10 @@ from circuits import layered_circuit
 from dln import ExportError, NotVerifiedWarning, RuleRegressor, VerificationError
 from dln.circuit._circuit import Above, Circuit, Column, IsIn, Rule
 from dln.export import _methods
-from dln.export._cases import cases
 from dln.export._engines import node
 from dln.export._form import lower
 from dln.export._sql import DIALECTS
-from dln.export._verification import EngineMissing
+from dln.export._verification import EngineMissing, cases
 from engines.chips import synthesise, verilator
 from engines.spreadsheets import FEW_ROWS, run_formulas
 from exported import CIRCUIT, HOSTILE, engine, hostile_circuit, write

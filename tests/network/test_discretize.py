@@ -11,7 +11,7 @@ from dln.data._encoding import learn_encoder
 from dln.data._target import Target
 from dln.network._discretize import discretize
 from dln.network._layout import Data
-from dln.network._network import build_network, open_links, tree_cutoffs
+from dln.network._network import Architecture, build_network, open_links, tree_cutoffs
 from dln.network._train import Plan, Trained, train
 from plans import PLAN, outputs
 
@@ -40,11 +40,8 @@ def trained_on_random_table(seed: int, straight_through: str) -> tuple[Trained, 
     network = build_network(
         [tree_cutoffs(encoded.numbers[:, k], data.target, weight, 5) for k in range(encoded.numbers.shape[1])],
         encoded.bits.shape[1],
-        layer_sizes=(12, 8),
-        n_candidate_links=6,
-        n_candidate_gates=16,
-        concatenate_inputs=True,
-        rng=rng,
+        Architecture((12, 8), 5, 6, 16, concatenate_inputs=True),
+        rng,
     )
     # Slopes of both signs and of zero, biases outside the data: all of what training can lead to.
     network.parameters.slope[:] *= rng.choice([-1.0, 0.0, 1.0, 1.0], network.parameters.slope.shape)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
 from dln.network._lanes import LANES, exp_minus_abs, load, store
-from dln.network._network import Network, build_network
+from dln.network._network import Architecture, Network, build_network
 from plans import outputs
 from reference import Forward, Loss, ReferenceNetwork, Relaxation, mean_loss
 
@@ -32,11 +32,8 @@ def random_network(rng: np.random.Generator, *, concatenate: bool, links: int = 
     network = build_network(
         cutoffs,
         int(rng.integers(0, 3)),
-        layer_sizes=sizes,
-        n_candidate_links=links,
-        n_candidate_gates=gates,
-        concatenate_inputs=concatenate,
-        rng=rng,
+        Architecture(sizes, 5, links, gates, concatenate_inputs=concatenate),
+        rng,
     )
     p = network.parameters
     p.slope[:] = rng.normal(0, 3, p.slope.shape)

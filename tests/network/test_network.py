@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dln.circuit._gates import CANDIDATE_ORDER
-from dln.network._network import CLOSED_LOGIT, Network, build_network, open_links, tree_cutoffs
+from dln.network._network import CLOSED_LOGIT, Architecture, Network, build_network, open_links, tree_cutoffs
 
 CUTOFFS = [np.array([0.2, 0.5], np.float32), np.array([0.7], np.float32)]
 
@@ -14,12 +14,13 @@ CUTOFFS = [np.array([0.2, 0.5], np.float32), np.array([0.7], np.float32)]
 def network(seed: int = 0, **changes: object) -> Network:
     """A network of three layers on two bits and three thresholds."""
     settings = {
-        "layer_sizes": (6, 5, 4),
+        "hidden_layer_sizes": (6, 5, 4),
+        "n_thresholds": 5,
         "n_candidate_links": 3,
         "n_candidate_gates": 8,
         "concatenate_inputs": True,
     }
-    return build_network(CUTOFFS, 2, **{**settings, **changes}, rng=np.random.default_rng(seed))
+    return build_network(CUTOFFS, 2, Architecture(**{**settings, **changes}), np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("concatenate", [True, False])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dln.network._layout import Data
-from dln.network._network import Network, build_network
+from dln.network._network import Architecture, Network, build_network
 from dln.network._train import take, train
 from plans import PLAN
 
@@ -22,11 +22,8 @@ def problem(seed: int = 0, n: int = 90) -> tuple[Network, Data]:
     network = build_network(
         [np.array([0.3, 0.5], np.float32)] * 3,
         0,
-        layer_sizes=(20, 10),
-        n_candidate_links=4,
-        n_candidate_gates=8,
-        concatenate_inputs=True,
-        rng=rng,
+        Architecture((20, 10), 5, 4, 8, concatenate_inputs=True),
+        rng,
     )
     return network, data
 

@@ -17,7 +17,6 @@ from dln.data._column_kinds import DIFFERENT, LARGEST_WHOLE, MEANT, ROWS_TO_JUDG
 from dln.data._dates import part_name, varying_parts
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
-
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
 #: Characters of a value that are shown as an example.
@@ -56,10 +55,7 @@ def judge_column(
 def _judged(
     file: TableFile, column: pl.Series, used: pl.Series, *, as_category: bool, keep: bool
 ) -> tuple[ColumnFact, Sequence[pl.Series]]:
-    """Return what a column is taken for, and the columns to learn from that are made of it.
-
-    It is typed on all rows, so that a message names the file's own row, and judged on the rows that are used.
-    """
+    """Type a column on all rows, so that a message names the file's own row, and judge it on the used rows."""
     name = column.name
     if not name:
         return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), ()
@@ -83,9 +79,6 @@ def _judged(
 
 def _joined(*details: str) -> str:
     return ", ".join(filter(None, details))
-
-
-# --- text -> Booleans, numbers, dates or text -------------------------------------------------------------------------
 
 
 def typed_text(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
@@ -137,9 +130,6 @@ def _missing(column: pl.Series, typed: pl.Series) -> str:
         words = column.filter(values.text(column).is_not_null() & typed.is_null()).str.strip_chars().to_list()
     written = f", {len(words):,} of them written {listed(dict.fromkeys(words))}" if words else ""
     return f"{n_missing:,} missing{written}"
-
-
-# --- what can be learned from -----------------------------------------------------------------------------------------
 
 
 def _unusable(column: pl.Series, order: str | None, *, names_rows: bool) -> str | None:

@@ -119,7 +119,6 @@ def verify(
 
 
 def _rows(model: CircuitRegressor, model_name: str, table: str) -> pl.DataFrame:
-    """Return the model's columns of a table."""
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
 

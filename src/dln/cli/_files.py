@@ -22,7 +22,6 @@ TABLE_SUFFIXES: Final = (".csv", ".tsv", ".parquet", ".pq", ".gz")
 
 
 def open_model(name: str) -> RuleRegressor | DLNRegressor:
-    """Return the model in a file."""
     path = _model_path(name)
     from dln._load import load
 

@@ -63,10 +63,7 @@ def fit(
     time_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="End the fit after 90s, 10m or 1h with the best so far.")
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Threads to use.", show_default="one per core"),
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads to use.", show_default="one per core")] = None,
     force: _options.Force = False,
     as_json: _options.Json = False,
     quiet: _options.Quiet = False,

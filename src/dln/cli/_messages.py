@@ -28,7 +28,6 @@ def print_error(sentence: str, program: str = "dln") -> None:
 
 
 def print_status(sentence: str) -> None:
-    """Print a line on the course of a command."""
     sys.stderr.write(f"{clean(sentence)}\n")
 
 
@@ -53,13 +52,7 @@ def quoted(value: object) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return a question with the most similar name, or a list of those there are.
-
-    >>> nearest("prise", ["price", "area"])
-    "did you mean 'price'?"
-    >>> nearest("zzz", ["price", "area"])
-    "there are 'price', 'area'"
-    """
+    """Return a question with the most similar name, or a list of those there are."""
     names = list(names)
     if (meant := closest(name, names)) is not None:
         return f"did you mean {quoted(meant)}?"
@@ -67,7 +60,6 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first few names, quoted."""
     names = list(names)
     more = [f"… ({len(names)} in all)"] if len(names) > LISTED else []
     return ", ".join([*(quoted(name) for name in names[:LISTED]), *more])

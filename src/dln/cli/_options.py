@@ -84,11 +84,7 @@ _LENGTH: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|)")
 def limits(
     learner: str, max_conditions: str | None, max_rule_length: int | None, max_rules: int | None
 ) -> dict[str, Any]:
-    """Return the given parameters that limit the size of a model.
-
-    >>> limits("rules", "none", None, 20)
-    {'max_conditions': None, 'max_rules': 20}
-    """
+    """Return the given parameters that limit the size of a model."""
     given: dict[str, Any] = {}
     if max_conditions is not None:
         wanted = max_conditions.strip().lower()
@@ -136,11 +132,7 @@ def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
 def constraints(
     learner: str, monotone: list[str] | None, interactions: str | None, fixed_rules: list[str] | None
 ) -> dict[str, Any]:
-    """Return the parameters that constrain a model.
-
-    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region", None)
-    {'monotonic_cst': {'age': 1, 'distance': -1}, 'interaction_cst': (('age', 'bmi'), ('region',))}
-    """
+    """Return the parameters that constrain a model."""
     given = {"--monotone": monotone, "--interactions": interactions, "--fixed-rule": fixed_rules}
     if learner == "network" and (options := [option for option, value in given.items() if value]):
         raise UsageError(f"{options[0]} does not go with the network: use --learner rules")
@@ -159,11 +151,7 @@ def constraints(
 
 
 def seconds(text: str | None) -> float | None:
-    """Return the value of ``--time-limit`` in seconds.
-
-    >>> seconds("90"), seconds("1.5m"), seconds("2 h"), seconds(None)
-    (90.0, 90.0, 7200.0, None)
-    """
+    """Return the value of ``--time-limit`` in seconds."""
     if text is None:
         return None
     match = _LENGTH.fullmatch(text.strip().lower())

@@ -21,8 +21,6 @@ MANY_ROWS: Final = 20_000
 
 
 class Score(NamedTuple):
-    """How well a model predicts the test rows."""
-
     model: str
     r2: float
     mean_absolute_error: float
@@ -40,7 +38,6 @@ class Sample(NamedTuple):
 
 
 def score(name: str, predictions: Any, test: Sample, seconds: float) -> Score:
-    """Return R² and the mean absolute error on the test rows."""
     r2, error = (
         float(measure(test.y, predictions, sample_weight=test.weight)) for measure in (r2_score, mean_absolute_error)
     )
@@ -48,7 +45,6 @@ def score(name: str, predictions: Any, test: Sample, seconds: float) -> Score:
 
 
 def peers(train: Sample, test: Sample) -> list[Score]:
-    """Fit and score the other models."""
     as_numbers = (~selectors.string()).cast(pl.Float64)
     X, X_test = train.X.with_columns(as_numbers), test.X.with_columns(as_numbers)
     scores = []

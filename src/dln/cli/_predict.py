@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 PREDICTION: Final = "prediction"
 LOWER: Final = "lower"
 UPPER: Final = "upper"
-
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
-
 ROW: Final = "\0row"  # no column of a file is named like this
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 

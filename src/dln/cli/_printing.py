@@ -26,7 +26,6 @@ UNBROKEN: Final = 100_000
 #: All rules of a model are printed up to so many; of more, the first few.
 ONE_PAGE: Final = 40
 FIRST_FEW: Final = 25
-
 #: Differences of R² below this are not seen in three digits.
 _UNSEEN: Final = 0.0005
 
@@ -69,9 +68,6 @@ def print_json(value: Any) -> None:
     """Print one JSON document; NaN and infinity, which JSON lacks, are null."""
     plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
     sys.stdout.write(clean(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n")  # JSON's own escapes
-
-
-# --- models -----------------------------------------------------------------------------------------------------------
 
 
 def model_json(name: str, model: CircuitRegressor, max_rules: int | None = None) -> dict[str, Any]:

@@ -21,7 +21,6 @@ NOT_WRITTEN: Final = 1
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 NO_READER: Final = 141
-
 #: Error numbers of a disk that is full, broken or read-only.
 DISK_ERRORS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 

@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 
 STANDARD: Final = "-"
 SEPARATORS: Final = (",", ";", "\t", "|")
-
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
 #: Text files up to this size are read once more by Python's csv, which sees lines that are too short.
 CHECKED_BYTES: Final = 1 << 26
 #: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
-
 _NUMBER: Final = re.compile(r"[-+]?[0-9.,]*[0-9][0-9.,eE+-]*")
 _DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+,\d+\s*(?=[;"\r\n]|$)')
 _DECIMAL_POINT: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+\.\d{1,2}\s*(?=[;"\r\n]|$)')
@@ -56,7 +54,6 @@ class TableFile:
     """Before the header."""
 
     def scan(self) -> pl.LazyFrame:
-        """Return the table, not yet read."""
         import polars as pl
 
         if self.separator is None:
@@ -72,7 +69,6 @@ class TableFile:
         )
 
     def read(self) -> pl.DataFrame:
-        """Return the table, all of it."""
         self._check_shape()
         with self.reading():
             frame = self.scan().collect(engine="streaming")
@@ -147,7 +143,6 @@ def open_table(name: str) -> Iterator[TableFile]:
 
 
 def existing_file(name: str, *, what: str) -> Path:
-    """Return the path of a file that is there and can be read."""
     path = Path(name)
     try:
         if path.is_dir():

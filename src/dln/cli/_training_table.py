@@ -22,8 +22,6 @@ FEWEST_LABELS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
-    """The user's wishes for columns."""
-
     target: str
     weight: str | None = None
     drop: Sequence[str] = ()
@@ -35,8 +33,6 @@ class ColumnOptions:
 
 
 class Learnable(NamedTuple):
-    """A table to learn from."""
-
     X: pl.DataFrame
     y: pl.Series
     weight: pl.Series | None

@@ -34,7 +34,6 @@ from dln.data._column_kinds import (
 )
 
 Codes: TypeAlias = npt.NDArray[np.int32]
-
 #: Frame types whose whole numbers are exact in Python only.
 EXACT_IN_PYTHON: Final = (nw.Decimal, nw.Int128, nw.UInt128)
 #: Series up to this length are coded value by value, which is faster than a frame's `unique`.
@@ -115,13 +114,11 @@ def codes_of(
 
 
 def warn_of_unknown(unknown: Counter[tuple[str, Category]]) -> None:
-    """Warn of categories that the training table did not have, with the rows that hold them."""
     if unknown:
         warnings.warn(unknown_text(unknown), UnknownCategoryWarning, stacklevel=3)
 
 
 def unknown_text(unknown: Counter[tuple[str, Category]]) -> str:
-    """Return a sentence on categories that the training table did not have."""
     listed = [
         f"{value!r:.40} in column {name!r} ({n} row{'s' * (n > 1)})" for (name, value), n in unknown.most_common(5)
     ]
@@ -227,7 +224,6 @@ def recoded(codes: Codes, distinct: Sequence[Category], categories: tuple[Catego
 
 
 def writable_text(text: str, what: str) -> str:
-    """Return the text if it can be written to a file."""
     try:
         text.encode()
     except UnicodeEncodeError:

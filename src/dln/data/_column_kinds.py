@@ -27,7 +27,6 @@ DATE_DTYPES: Final = (nw.Datetime, nw.Date, nw.Time)
 NOT_IN_NUMPY: Final = (nw.Decimal, nw.Int128, nw.UInt128, nw.Boolean)
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
-
 #: Names of columns that number the rows; a CSV file's first column without a name is one.
 _ID_NAME: Final = re.compile(
     r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_?names?|row_?numbers?|key)$|^(unnamed: ?\d+)?$"
@@ -130,7 +129,6 @@ def dates_of(raw: Raw, name: str) -> Dates:
 
 
 def wrong_type(name: str, what: str) -> TypeError:
-    """Return the error for a column of a type that nothing can be learned from."""
     return TypeError(
         f"column {name!r} must hold numbers, text, Booleans, categories or dates, but it holds {what}: convert it to "
         "numbers or text, or drop it"
@@ -140,9 +138,6 @@ def wrong_type(name: str, what: str) -> TypeError:
 def complex_refused(name: str, what: str) -> ValueError:
     """Return the error for complex numbers, in scikit-learn's words."""
     return ValueError(f"Complex data not supported: column {name!r} must hold real numbers, but it holds {what}")
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
 
 
 def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False) -> Values:
@@ -210,11 +205,7 @@ def _not_numbers(name: str, what: str) -> ValueError:
 
 
 def row_numbers(name: str, values: Values) -> str | None:
-    """Return why whole numbers, all different, name the rows and do not describe them; None if they may.
-
-    >>> row_numbers("x", np.arange(3.0)), row_numbers("order_id", np.array([7.0, np.nan, 5.0]))
-    ('it counts the rows', 'every row has a number of its own, and its name says so too')
-    """
+    """Return why whole numbers, all different, name the rows and do not describe them; None if they may."""
     known = values[~np.isnan(values)]
     if len(np.unique(known)) < len(known) or (known % 1).any():
         return None
@@ -224,7 +215,6 @@ def row_numbers(name: str, values: Values) -> str | None:
 
 
 def warn_of_row_numbers(name: str, values: Values) -> None:
-    """Warn of a column of numbers that by its name and its values numbers the rows."""
     if len(values) >= ROWS_TO_JUDGE and _ID_NAME.search(name) and row_numbers(name, values) is not None:
         message = (
             f"column {name!r} numbers the rows: every row has a number of its own; leave it out, since in other rows "
@@ -234,7 +224,6 @@ def warn_of_row_numbers(name: str, values: Values) -> None:
 
 
 def check_finite(values: Values, name: str, first_row: int = 0) -> None:
-    """Raise where a number is infinite."""
     if (infinite := np.isinf(values)).any():
         raise ValueError(
             f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "

@@ -14,7 +14,6 @@ from dln.circuit._circuit import MISSING
 DatePart: TypeAlias = Literal["year", "month", "weekday", "hour"]
 DATE_PARTS: Final[tuple[DatePart, ...]] = ("year", "month", "weekday", "hour")
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 #: The two meanings of 3/4/2024; where a text file leaves it open, the names of columns hold the one that was taken.
 ORDERS: Final = ("d/m/y", "m/d/y")
 #: Python's types of dates; pandas' Timestamp is a subclass.
@@ -72,11 +71,7 @@ def varying_parts(dates: Dates) -> tuple[DatePart, ...]:
     return varying or (("year",) if dates.dtype.kind == "M" else ("hour",))
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 def part_name(name: str, part: DatePart, order: str | None = None) -> str:
-    """Return the name of a column that holds a part of a date."""
     return f"{name} ({part})" if order is None else f"{name} ({part} of {order})"
 
 
@@ -94,11 +89,7 @@ def split_part_name(name: str) -> tuple[str, DatePart, str | None] | None:
 
 
 def with_dates_whole(names: Sequence[str], dates: Sequence[str] | None = None) -> list[str]:
-    """Return the names of a table whose dates became parts: of all that look like it, or of those named.
-
-    >>> with_dates_whole(["area", "sold_at (year)", "sold_at (month)"])
-    ['area', 'sold_at']
-    """
+    """Return the names of a table whose dates became parts: of all that look like it, or of those named."""
     whole: dict[str, None] = {}
     for name in names:
         split = split_part_name(name)

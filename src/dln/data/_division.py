@@ -17,7 +17,6 @@ from dln.data._folds import Counts, Floats, fold_weights, group_fold_weights, he
 from dln.data._source import refuse_mask
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-
 #: A row's part in a split; in neither if 0.
 TRAINED: Final = 1
 TESTED: Final = 2
@@ -61,7 +60,6 @@ class Division:
         return {"kind": self.kind, "n_folds": n_folds, "n_groups": n_groups}
 
     def at(self, rows: Rows | slice) -> Division:
-        """Return the division of some of the rows."""
         groups = None if self.groups is None else self.groups[rows]
         return Division(self.kind, self.n_folds, groups, None if self.splits is None else self.splits[:, rows])
 
@@ -183,7 +181,6 @@ class ForwardChaining:
     n_splits: int = 5
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002 (scikit-learn's)
-        """Return the number of folds, at most."""
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Any) -> Iterator[tuple[Rows, Rows]]:  # noqa: ARG002 (scikit-learn's)

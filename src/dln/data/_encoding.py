@@ -27,7 +27,6 @@ TWO: Final = 2
 #: Rows that are encoded at once: of an array that is stored row by row, the first column brings the others into the
 #: cache, if they are few enough to stay there.
 CHUNK: Final = 8192
-
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
@@ -146,7 +145,7 @@ def column_literals(
         missing = np.isnan(values)
     else:
         missing = values == MISSING
-        groups = _groups(values, weight, len(column.categories), max_categories, min_frequency, shared_bits)
+        groups = _groups(values, weight, len(column.categories), max_categories, min_frequency, shared_bits=shared_bits)
         literals += [IsIn(j, codes) for codes in groups]
     if missing.any() and not missing.all():
         literals.append(IsMissing(j))
@@ -154,16 +153,10 @@ def column_literals(
 
 
 def _groups(
-    codes: Values,
-    weight: Floats,
-    n_categories: int,
-    max_categories: int | None,
-    min_frequency: float,
-    shared_bits: bool,  # noqa: FBT001 (as given to `column_literals`)
+    codes: Values, weight: Floats, n: int, max_categories: int | None, min_frequency: float, *, shared_bits: bool
 ) -> list[tuple[int, ...]]:
-    """Return the sets of categories that get a bit each."""
     known = codes >= 0
-    counts = np.bincount(codes[known], weights=weight[known], minlength=n_categories)
+    counts = np.bincount(codes[known], weights=weight[known], minlength=n)
     observed = [int(code) for code in np.flatnonzero(counts)]
     groups: list[tuple[int, ...]] = [(code,) for code in observed]
     if len(observed) > TWO:

@@ -12,9 +12,7 @@ from dln.circuit._circuit import Values
 from dln.data._rows import CanonicalRows, row_hashes
 
 Floats = npt.NDArray[np.float64]
-
 Counts = npt.NDArray[np.int64]
-
 #: Quotients of weights are rounded down with this tolerance: sums of equal weights may be off by rounding.
 _ROUNDING: Final = 1e-9
 #: A row counts at most so often.

@@ -15,14 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from dln.circuit._circuit import MISSING, Category, Column, Values
-from dln.data._categories import (
-    codes_of,
-    learn_categories,
-    recoded,
-    warn_of_text,
-    warn_of_unknown,
-    writable_text,
-)
+from dln.data._categories import codes_of, learn_categories, recoded, warn_of_text, warn_of_unknown, writable_text
 from dln.data._column_kinds import Raw, dates_of, held_by, kind_of, numbers_of, warn_of_row_numbers
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, varying_parts, weekday_codes
 from dln.data._source import Columns, Location, Source, Table, array_names, chosen_categories, locations_of, open_source
@@ -104,11 +97,7 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
 
 
 def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Return the columns with the categories that they have in X after their own.
-
-    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))[0].categories
-    ('b', 'a')
-    """
+    """Return the columns with the categories that they have in X after their own."""
     source, made = open_source(X), list(columns)
     for j, (column, (origin, part)) in enumerate(zip(columns, locations_of(source, columns), strict=True)):
         if (known := column.categories) is not None:

@@ -22,14 +22,12 @@ from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
-
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.
 CHUNK: Final = 8192
 #: Sums and squares of weights stay finite if the largest weight lies within these.
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
-
 #: Of more categories than this, those that are new are not noticed: too many fingerprints would be equal by chance.
 MAX_SEEN: Final = 4096
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).

@@ -35,11 +35,9 @@ class Source:
     """Of the X that this is a part of."""
 
     def column(self, j: int) -> Raw:
-        """Return a column as X holds it."""
         return self.data[:, j]
 
     def part(self, start: int, stop: int) -> Source:
-        """Return some of the rows."""
         return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
 
     def is_plain_array(self) -> bool:
@@ -114,9 +112,6 @@ def refuse_mask(values: Any, name: str) -> None:
         raise ValueError(f"{name} must be known in every row, but row {row} is masked: leave such rows out")
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-
 def has_names(X: Any) -> bool:
     """Return whether the columns of X have names to go by, at a glance where they are a frame's."""
     if all(type(name) is str for name in getattr(X, "columns", (None,))):
@@ -127,7 +122,6 @@ def has_names(X: Any) -> bool:
 
 
 def array_names(n_columns: int) -> tuple[str, ...]:
-    """Return the names of an array's columns: x0, x1 and so on."""
     return tuple(f"x{j}" for j in range(n_columns))
 
 
@@ -213,9 +207,6 @@ def _listed(title: str, names: Iterable[str]) -> str:
     return "".join([f"{title}\n", *lines[:LISTED], *["- ...\n"] * (len(lines) > LISTED)]) if lines else ""
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """Columns and their values.
@@ -243,7 +234,6 @@ class Columns(Sequence[Values]):
         return column() if callable(column) else column
 
     def is_converted(self, index: int) -> bool:
-        """Return whether a column is converted at every use."""
         return callable(self._columns[index])
 
 

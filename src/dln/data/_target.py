@@ -44,10 +44,7 @@ class Target:
 
     @classmethod
     def of(cls, y: npt.NDArray[np.float64], weight: npt.NDArray[np.float64]) -> Target:
-        """Return the units of a target: its weighted mean and standard deviation.
-
-        Differences that are small against float64 or the grid are warned of.
-        """
+        """Return a target's weighted mean and standard deviation; warn where float64 or the grid is coarse for it."""
         size = float(np.abs(y).max())
         if (y == y[0]).all():
             return cls(float(y[0]), 1.0, _exact_decimals(float(y[0])), varying=False)

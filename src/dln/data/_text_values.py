@@ -13,9 +13,7 @@ from dln.data._dates import ORDERS, WEEKDAYS, DatePart, Dates, date_part, weekda
 NO_VALUE: Final = ("", "na", "n/a", "#n/a", "nan", "null", "?", "nat")
 #: The same among numbers or dates.
 NO_NUMBER: Final = (*NO_VALUE, "-", "--", ".", "none", "missing", "unknown")
-
 LONGEST_NO_VALUE: Final = max(map(len, NO_NUMBER))
-
 #: No date without an offset from Greenwich is longer than ``2024-12-31``.
 LONGEST_WITHOUT_OFFSET: Final = 10
 #: Formats that cannot be mistaken for one another.
@@ -29,7 +27,6 @@ SLASH_FORMATS: Final = {
     order: tuple(f"{date}{time}" for time in ("", " %H:%M:%S", " %H:%M"))
     for order, date in zip(ORDERS, ("%d/%m/%Y", "%m/%d/%Y"), strict=True)
 }
-
 _THOUSANDS: Final = r"^-?\d{1,3}(,\d{3})+(\.\d*)?$"
 _OFFSET: Final = r"^(.*\d:\d{2}(?:\.\d+)?)\s*(?:Z|[+-]\d{2}:?\d{2})$"
 

@@ -10,16 +10,21 @@ from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
 from dln.export._form import Check, Form, category_kind, check_columns
-from dln.export._language import Language, comment_text, exported_by, expression_text, from_template, json_string
-from dln.export._names import identifiers
+from dln.export._language import (
+    Language,
+    comment_text,
+    exported_by,
+    expression_text,
+    from_template,
+    identifiers,
+    json_string,
+)
 from dln.export._scaled import Scaled, scaled_columns
 
 #: Bytes that need no escape in a C string; a question mark does, because two of them may begin a trigraph.
 _PLAIN: Final = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
 )
-
-
 _WHOLE: Final = "Numbers are whole numbers, scaled as the struct states and rounded up; there is no floating point."
 _FLOATING: Final = (
     "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it ignores NaN."
@@ -160,9 +165,6 @@ def _check(check: Check, form: Form, names: CNames) -> str:
     return f"(uint32_t)(!({text}))" if check.negated else f"(uint32_t)({text})"
 
 
-# --- categories -------------------------------------------------------------------------------------------------------
-
-
 def enum_lines(j: int, column: Column, names: CNames) -> list[str]:
     start = f"{names.prefix}_{names.members[j]}".upper()
     entries = [(f"{start}_UNKNOWN = -2", ""), (f"{start}_MISSING = -1", "")]
@@ -215,9 +217,6 @@ def category_texts(category: Category) -> tuple[str, ...]:
     if isinstance(category, bool):
         return ("true", "True", "TRUE", "1") if category else ("false", "False", "FALSE", "0")
     return (category if isinstance(category, str) else category_text(category),)
-
-
-# --- numbers and strings ----------------------------------------------------------------------------------------------
 
 
 def c_string(text: str) -> str:

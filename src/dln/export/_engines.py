@@ -18,17 +18,15 @@ import numpy.typing as npt
 from dln._errors import VerificationError
 from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values, from_grid
 from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
-from dln.export._cases import Limits
 from dln.export._form import Form, category_kind
-from dln.export._javascript import value_text
 from dln.export._language import export_facts, from_template
 from dln.export._onnx import input_columns, missing_name
+from dln.export._scripts import value_text
 from dln.export._sql import find_dialect
-from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
+from dln.export._verification import Engine, EngineMissing, Floats, Limits, Value, decoded, unknown_category
 
 #: Seconds that a program may take: far more than any model of readable size needs.
 MAX_SECONDS: Final = 600
-
 #: Characters of a failed program's output that its error quotes, from the end.
 _QUOTED: Final = 1600
 
@@ -46,8 +44,6 @@ def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | No
         raise VerificationError(f"{what} failed: {output[-_QUOTED:]}")
     return done.stdout
 
-
-# --- C ----------------------------------------------------------------------------------------------------------------
 
 #: Every warning is an error: what is handed over compiles clean anywhere.
 _C_FLAGS: Final = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -129,8 +125,6 @@ def _by_number(j: int, column: Column, names: CNames) -> bool:
     return "_from_number" in lookup_head(j, column, names)
 
 
-# --- Python -----------------------------------------------------------------------------------------------------------
-
 _PYTHON_DRIVER: Final = """
 import json, runpy, sys
 model = runpy.run_path(sys.argv[1])
@@ -151,9 +145,6 @@ def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     command = [sys.executable, "-I", "-S", "-c", _PYTHON_DRIVER, str(path)]
     written = run(command, f"Python on {path.name}", json.dumps(table).encode())
     return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
-
-
-# --- JavaScript -------------------------------------------------------------------------------------------------------
 
 
 def node_engine(**_: Any) -> Engine:
@@ -196,12 +187,8 @@ TYPED: Final = Limits(unknown_booleans=False)
 
 
 def package(name: str, title: str) -> None:
-    """Raise `EngineMissing` unless a package is installed."""
     if find_spec(name) is None:
         raise EngineMissing(f"{title} is not installed (pip install {name})")
-
-
-# --- SQL --------------------------------------------------------------------------------------------------------------
 
 
 def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
@@ -283,9 +270,6 @@ def _predictions(path: Path, cursor: Any) -> Floats:
         raise VerificationError(f"{path.name} selects no column prediction")
     position = len(headings) - 1 - headings[::-1].index("prediction")
     return np.array([float(row[position]) for row in sorted(cursor.fetchall(), key=lambda row: row[0])])
-
-
-# --- ONNX -------------------------------------------------------------------------------------------------------------
 
 
 def onnx_engine(**_: Any) -> Engine:

@@ -18,12 +18,10 @@ from dln.export._language import exported_by
 #: Excel's limits on the characters of a formula and of a cell.
 MAX_FORMULA: Final = 8192
 _MAX_CELL: Final = 32_767
-
 #: Digits to which Excel keeps and compares numbers.
 _DIGITS: Final = 15
 _SMALLEST: Final = 1e-300
 _LARGEST: Final = 1e300
-
 #: Names of sheets, and the first row of inputs, rules and parts, counted from 0 as xlsxwriter does.
 _INPUT, _RULES, _LISTS = "Input", "Rules", "Lists"
 _FIRST: Final = 4
@@ -71,8 +69,6 @@ class _Sheets:
         self.result = book.add_format({"num_format": digits, "bold": True, "border": 1})
         self.scaled = f"{'/' if form.decimals >= 0 else '*'}{_number(form.scale)}"
         self.positions = {j: position for position, j in enumerate(form.used)}
-
-    # --- the sheets ---------------------------------------------------------------------------------------------------
 
     def write_inputs(self) -> None:
         """Write the cells to type into, the prediction, and beside each category its code."""
@@ -129,8 +125,6 @@ class _Sheets:
                 self._category(self.lists, code, 2 * self.positions[j], category)
                 self.lists.write_number(code, 2 * self.positions[j] + 1, code + 1)
         self.lists.hide()
-
-    # --- formulas -----------------------------------------------------------------------------------------------------
 
     def _expression(self, expression: Expression) -> str:
         match expression:
@@ -191,8 +185,6 @@ class _Sheets:
 
     def _part_row(self, number: int) -> int:
         return _FIRST + len(self.form.rules) + 2 + number
-
-    # --- cells --------------------------------------------------------------------------------------------------------
 
     def _formula(self, sheet: Any, row: int, column: int, formula: str) -> None:
         if len(formula) >= MAX_FORMULA:

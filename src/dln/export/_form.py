@@ -92,7 +92,6 @@ class Form:
 
     @property
     def columns(self) -> list[tuple[int, Column]]:
-        """The columns that rules read, with their indices in the table."""
         return [(j, self.circuit.columns[j]) for j in self.used]
 
     @property
@@ -220,13 +219,10 @@ def _gate(kind: int, a: Expression, b: Expression) -> Expression:
     join, not_a, not_b = GATES[kind].form
     if join == XOR:
         return Differ(a, b, negated=not_a)
-    return _joined(AllOf if join == AND else AnyOf, negate(a) if not_a else a, negate(b) if not_b else b)
-
-
-def _joined(kind: type[AllOf | AnyOf], a: Expression, b: Expression) -> Expression:
-    flat = [inner for side in (a, b) for inner in (side.of if isinstance(side, kind) else (side,))]
-    kept = tuple(dict.fromkeys(flat))
-    return kind(kept) if len(kept) > 1 else kept[0]
+    joined = AllOf if join == AND else AnyOf
+    sides = (negate(a) if not_a else a, negate(b) if not_b else b)
+    kept = dict.fromkeys(inner for side in sides for inner in (side.of if isinstance(side, joined) else (side,)))
+    return joined(tuple(kept)) if len(kept) > 1 else next(iter(kept))
 
 
 def _size(expression: Expression) -> int:
@@ -244,8 +240,6 @@ def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
             stack += [edge >> 1 for edge in graph.inputs(node)]
     return uses
 
-
-# --- checks of columns before a model is written ----------------------------------------------------------------------
 
 Kind = TypingLiteral["text", "number", "boolean"]
 

@@ -1,20 +1,24 @@
-"""Expressions as text in any language; scripts that read a row's values by name; safe strings, comments, headings."""
+"""Expressions as text in any language; safe names, strings, comments and headings."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
 from dln._version import __version__
-from dln.circuit._circuit import MISSING, Above, IsIn
-from dln.circuit._words import number_text
-from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Form, Part
-from dln.export._names import identifiers
+from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Part
 
+#: Words with a meaning in C and C++, JavaScript, Python, Verilog, and in the exported texts themselves.
+_WORDS: Final = (files("dln.export") / "templates" / "reserved.txt").read_text(encoding="ascii")
+RESERVED: Final = frozenset(_WORDS.split())
+_OURS: Final = re.compile(r"(part|rule|codes|stage)_?\d+", re.IGNORECASE)
+#: Longest name in code: C99 guarantees that 63 characters are significant, and suffixes follow.
+_LONGEST: Final = 40
 _MARK: Final = re.compile(r"Written by dln \S+ as (\{.*?\})\.")
 
 
@@ -106,62 +110,30 @@ def export_facts(text: str) -> dict[str, Any] | None:
         return None
 
 
-# --- Python and JavaScript --------------------------------------------------------------------------------------------
+def identifiers(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
+    """Return names that are legal in all target languages, and that differ in more than case.
+
+    >>> identifiers(["Größe (m²)", "size", "SIZE", "2nd", "class", "🏠", "'; DROP TABLE x"])
+    ['Gro_e_m2', 'size', 'SIZE_2', 'c2nd', 'class_', 'c5', 'DROP_TABLE_x']
+    """
+    seen = {name.casefold() for name in taken}
+    chosen = []
+    for j, name in enumerate(names):
+        plain = _plain(name) or f"c{j}"
+        base = f"{plain}_" if plain.casefold() in RESERVED or _OURS.fullmatch(plain) else plain
+        candidate, n = base, 2
+        while candidate.casefold() in seen:
+            candidate, n = f"{base.rstrip('_')}_{n}", n + 1
+        seen.add(candidate.casefold())
+        chosen.append(candidate)
+    return chosen
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
-    """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
-
-    words: tuple[str, str, str, str, str, str]
-    """And, or, unequal, equal, true, false."""
-    above: tuple[str, str]
-    """Of the comparison of a number; never "≤", for a missing number is not above."""
-    among: tuple[str, str]
-    """A code is one of several."""
-    is_nan: tuple[str, str]
-    part: tuple[str, str]
-    declaration: str
-    helper: str
-    """Beginning of the names of functions and tables in the file."""
-    string: Callable[[str], str]
-    comment: str
-
-
-class Script:
-    def __init__(self, syntax: Syntax, form: Form) -> None:
-        self._syntax, self._form = syntax, form
-        self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
-        self._language = Language(
-            self._check, lambda part: syntax.part[part.negated].format(number=part.number), *syntax.words
-        )
-
-    def declarations(self) -> Iterator[str]:
-        """Yield a line for each column that rules read and for each part that they share."""
-        syntax = self._syntax
-        for j, column in self._form.columns:
-            value = f"{syntax.helper}number(row, {syntax.string(column.name)})"
-            if column.categories is not None:
-                value = f"{syntax.helper}code(row, {syntax.string(column.name)}, {syntax.helper}CODES_{j})"
-            yield syntax.declaration.format(name=self.names[j], value=value)
-        for i, part in enumerate(self._form.parts):
-            yield syntax.declaration.format(name=f"part_{i}", value=expression_text(part, self._language))
-
-    def rules(self) -> Iterator[str]:
-        for rule in self._form.rules:
-            yield f"{expression_text(rule.expression, self._language)},{self._syntax.comment}{comment_text(rule.text)}"
-
-    def _check(self, check: Check) -> str:
-        name, column = self.names[check.literal.column], self._form.circuit.columns[check.literal.column]
-        match check.literal:
-            case Above(cutoff=cutoff):
-                return self._syntax.above[check.negated].format(f"{name} > {number_text(cutoff)}")
-            case IsIn(codes=(code,)):
-                pass
-            case IsIn(codes=codes):
-                return self._syntax.among[check.negated].format(name=name, codes=", ".join(map(str, codes)))
-            case _ if column.categories is None:
-                return self._syntax.is_nan[check.negated].format(name=name)
-            case _:
-                code = MISSING
-        return f"{name}{self._language.unequal if check.negated else self._language.equal}{code}"
+def _plain(name: str) -> str:
+    """Return the letters, digits and underscores of a name, as far as ASCII has them."""
+    decomposed = unicodedata.normalize("NFKD", name)
+    kept = "".join(
+        char if char.isascii() and char.isalnum() else "_" for char in decomposed if not unicodedata.combining(char)
+    )
+    words = "_".join(filter(None, kept.split("_")))[:_LONGEST].strip("_")
+    return f"c{words}" if words[:1].isdigit() else words

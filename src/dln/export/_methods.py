@@ -21,10 +21,9 @@ from dln.export._c import to_c
 from dln.export._engines import c_engine, node_engine, onnx_engine, python_engine, sql_engine
 from dln.export._excel import to_excel
 from dln.export._form import Form, lower
-from dln.export._javascript import to_javascript
 from dln.export._language import export_facts
 from dln.export._onnx import to_onnx
-from dln.export._python import to_python
+from dln.export._scripts import to_javascript, to_python
 from dln.export._sql import to_sql
 from dln.export._verification import Engine, EngineMissing, Verification, verify_file
 from dln.export._verilog import to_verilog

@@ -27,12 +27,10 @@ from dln.export._form import (
     negate,
     part_levels,
 )
-from dln.export._language import comment_text, exported_by
-from dln.export._names import identifiers
+from dln.export._language import comment_text, exported_by, identifiers
 
 #: Rules in one sum: SQLite takes expressions up to a depth of 1000.
 _IN_A_SUM: Final = 100
-
 #: Conditions that a statement may have where shared parts cannot be named: about a megabyte of text.
 _MOST_CONDITIONS: Final = 10_000
 
@@ -173,8 +171,6 @@ class _Writer:
         rules = zip(self.rules, self.form.rules, strict=True)
         yield "dln_rules", [(name, self._term(r.expression, r.steps), self._comment(r)) for name, r in rules]
 
-    # --- numbers ------------------------------------------------------------------------------------------------------
-
     def _results(self, terms: list[Any]) -> list[Any]:
         """Return the prediction, and the rules' contributions where they are wanted."""
         results = [self.exp.alias_(self._scaled(self._sum(terms)), "prediction", quoted=True)]
@@ -218,8 +214,6 @@ class _Writer:
         text = repr(float(abs(number)))
         literal = self.exp.Literal.number(text if "e" in text else f"{text.removesuffix('.0')}e0")
         return self.exp.Neg(this=literal) if number < 0 else literal
-
-    # --- conditions ---------------------------------------------------------------------------------------------------
 
     def _condition(self, expression: Expression) -> Any:
         """Return a condition that is true where the expression is, and false or unknown where it is not."""
@@ -273,8 +267,6 @@ class _Writer:
         if len(known) == 1:
             return self.exp.EQ(this=value, expression=known[0])
         return self.exp.In(this=value, expressions=known)
-
-    # --- columns ------------------------------------------------------------------------------------------------------
 
     def _input(self, j: int) -> Any:
         return self.exp.column(self._name(self.inputs[j])) if self.dialect.star_except else self._raw(j)

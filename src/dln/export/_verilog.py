@@ -9,13 +9,11 @@ from dln._errors import ExportError
 from dln.circuit._circuit import Above, Column, IsMissing, Literal
 from dln.circuit._words import category_text
 from dln.export._form import Form, part_levels
-from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
-from dln.export._names import identifiers
+from dln.export._language import Language, comment_text, exported_by, expression_text, identifiers, json_string
 from dln.export._scaled import Scaled, scaled_columns
 
 #: Bits of number inputs: the smallest that hold all cut-offs.
 SIZES: Final = (8, 16, 32, 64)
-
 #: Largest latency in clock cycles.
 MAX_LATENCY: Final = 64
 

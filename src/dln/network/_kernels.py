@@ -1,7 +1,7 @@
 """The paper's equations as fused Numba loops: what `tests/reference.py` states, fast.
 
 A step chooses and mixes candidates, passes a batch forward, its derivatives backward, and moves the parameters by
-Adam. What is read and written is laid out in `_layout.py`.
+Adam. Backward functions add to the gradients. What is read and written is laid out in `_layout.py`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ from dln.network._layout import Arrays, Data, Float32, Float64, Int64
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
-
 #: Losses, on the standardised target.
 SQUARED_ERROR, HUBER, ABSOLUTE_ERROR, QUANTILE = 0, 1, 2, 3
-
 _GATES: Final = 2  # softmaxes are taken of links a, links b and gates
-
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
-
 # Probabilities below this move no parameter that float32 could represent, but as denormals they would slow the core.
 _TINY_PROBABILITY: Final = np.float32(1e-7)
 # Adam's moments decay geometrically where gradients have ended, but the core is slow with denormal numbers: the first
@@ -33,10 +29,8 @@ _TINY_PROBABILITY: Final = np.float32(1e-7)
 _TINY_MOMENT: Final = np.float32(1e-18)
 _TINY_SQUARE: Final = np.float32(1e-34)
 _HUGE_SQUARE: Final = np.float32(3e38)  # of gradients that move nothing
-
 # Adam's constants are PyTorch's defaults.
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, np.float32(1e-8)
-
 # Sums may be reordered and fused; NaN and infinity keep their meaning. References are not counted, which would be done
 # at every neuron: Python's caller holds the arrays.
 _FAST: Final = {"contract", "reassoc", "nsz", "arcp"}
@@ -60,9 +54,6 @@ class Settings(NamedTuple):
 def are_compiled() -> bool:
     """Return True if this process or another one has compiled all that training calls."""
     return all(is_compiled(kernel) for kernel in (train_epoch, evaluate))
-
-
-# --- choices ----------------------------------------------------------------------------------------------------------
 
 
 @_inner
@@ -133,9 +124,6 @@ def _inputs(net: Arrays, i: int, is_hard: bool) -> tuple[Any, Any]:  # noqa: FBT
     return a, b
 
 
-# --- forward ----------------------------------------------------------------------------------------------------------
-
-
 @_inner
 def _load_rows(net: Arrays, data: Data, rows: Int64) -> None:
     """Gather the named rows; spare lanes repeat the first with weight zero."""
@@ -182,7 +170,6 @@ def _forward_neurons(net: Arrays, settings: Settings) -> None:
 
 @_inner
 def _forward_sum(net: Arrays) -> None:
-    """Add up the rules."""
     net.output[:] = 0.0
     for j in range(net.rule_rows.size):
         weight = np.float64(net.sum_open[j]) * np.float64(net.weights[j])
@@ -223,9 +210,6 @@ def _forward(net: Arrays, data: Data, rows: Int64, settings: Settings, n: int) -
     _forward_sum(net)
     loss: float = _loss(net, settings, n)
     return loss
-
-
-# --- backward: adds to the gradients ----------------------------------------------------------------------------------
 
 
 @_inner
@@ -319,9 +303,6 @@ def _backward_logits(net: Arrays, settings: Settings) -> None:
         for i in range(d.size):
             d[i] = c[0] * moments[0, i] + c[1] * moments[1, i] + c[2] * moments[2, i] + c[3] * moments[3, i]
     _backward_softmax(net.gate_probabilities, net.d_gate_probabilities, t, net.peaks[_GATES], net.d_gate_logits)
-
-
-# --- steps ------------------------------------------------------------------------------------------------------------
 
 
 @_jit

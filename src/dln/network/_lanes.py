@@ -22,19 +22,16 @@ from llvmlite import ir
 
 #: Numbers in one value of type `lanes`.
 LANES: Final = 32
-
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _FLAGS: Final = ("contract", "reassoc", "nsz", "arcp")
 _INT32: Final = ir.IntType(32)
 _FLOAT: Final = ir.FloatType()
 _VECTOR: Final = ir.VectorType(_FLOAT, LANES)
 _INTEGERS: Final = ir.VectorType(_INT32, LANES)
-
 _LOG2_E: Final = 1.4426950408889634
 # Minimax polynomial of 2**f on [0, 1] with relative error below 1e-7: LLVM does not vectorise exp by itself.
 _EXP2: Final = (1.0, 0.6931513118294802, 0.24016444987287555, 0.05579991409460651, 0.00901702896815921,
                 0.0018671306997685966)  # fmt: skip
-
 _Builder: TypeAlias = ir.IRBuilder
 _Emit: TypeAlias = Callable[..., ir.Value]
 # Numba's own types are partial: what follows is typed by hand.
@@ -70,9 +67,6 @@ def _call(builder: _Builder, name: str, result: ir.Type, *arguments: ir.Value) -
     return builder.call(function, arguments, fastmath=_FLAGS)
 
 
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
 def _address(context: Any, builder: _Builder, array: Any, memory: ir.Value, index: ir.Value) -> ir.Value:
     """Return the address of the numbers at one index of a contiguous array, seen as ``(-1, LANES)``."""
     start = builder.mul(index, index.type(LANES))
@@ -101,9 +95,6 @@ def store(_typing: Any, array: Any, index: Any, value: Any) -> Any:  # noqa: ARG
 
     kind = lanes if value is lanes else _types.float32
     return _templates.signature(_types.void, array, _types.intp, kind), codegen
-
-
-# --- arithmetic -------------------------------------------------------------------------------------------------------
 
 
 def _operation(function: Any = None, result: Any = lanes) -> Callable[[_Emit], Any]:

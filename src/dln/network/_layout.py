@@ -20,14 +20,11 @@ Float32: TypeAlias = npt.NDArray[np.float32]
 Float64: TypeAlias = npt.NDArray[np.float64]
 Int32: TypeAlias = npt.NDArray[np.int32]
 Int64: TypeAlias = npt.NDArray[np.int64]
-
 #: Bytes of a cache line: a vector that lies across two takes twice as long to read.
 _CACHE_LINE: Final = 64
 
 
 class Data(NamedTuple):
-    """Rows to train on."""
-
     numbers: Float32  # (n, n_scaled): the encoder's scaled columns
     bits: Float32  # (n, n_bits)
     target: Float32  # (n,), standardised

@@ -18,14 +18,12 @@ from dln.circuit._gates import CANDIDATE_ORDER
 
 Float32: TypeAlias = npt.NDArray[np.float32]
 Int32: TypeAlias = npt.NDArray[np.int32]
-
 #: Slopes start at 2, as the paper states. It leaves the other initial values open: here gate, link and sum logits start
 #: within this distance of their centre, which is 0 for gates and links.
 INITIAL_LOGIT: Final = 0.1
 INITIAL_SLOPE: Final = 2.0
 #: Centre of the sum's logits: all links are open at first. A closed link passes no gradient to its rule.
 INITIAL_SUM_LOGIT: Final = 2.0
-
 #: Where a layer has fewer inputs than candidates, the spare candidates carry this logit: probability zero, for ever.
 CLOSED_LOGIT: Final = -1e30
 
@@ -60,7 +58,6 @@ class Wiring:
 
     @property
     def first_neuron(self) -> int:
-        """The row of the first neuron."""
         return self.n_bits + self.n_thresholds
 
     @property
@@ -96,38 +93,31 @@ class Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """A network to be trained: fixed wiring and trainable parameters."""
+class Architecture:
+    hidden_layer_sizes: tuple[int, ...]
+    n_thresholds: int
+    n_candidate_links: int
+    n_candidate_gates: int
+    concatenate_inputs: bool
 
+
+@dataclass(frozen=True, slots=True)
+class Network:
     wiring: Wiring
     parameters: Parameters
 
     def with_parameters(self, flat: Float32) -> Network:
-        """Return the network with other parameter values."""
         return replace(self, parameters=_views(flat, [view.shape for view in self.parameters.groups().values()]))
 
 
-def build_network(
-    cutoffs: list[Float32],
-    n_bits: int,
-    *,
-    layer_sizes: tuple[int, ...],
-    n_candidate_links: int,
-    n_candidate_gates: int,
-    concatenate_inputs: bool,
-    rng: np.random.Generator,
-) -> Network:
-    """Draw a network's candidates and initial values.
-
-    `cutoffs` holds the initial thresholds of every scaled column, in [0, 1].
-    """
+def build_network(cutoffs: list[Float32], n_bits: int, architecture: Architecture, rng: np.random.Generator) -> Network:
+    """Draw candidates and initial values; `cutoffs` are the initial thresholds of each scaled column, in [0, 1]."""
     inputs = np.repeat(np.arange(len(cutoffs), dtype=np.int32), [len(c) for c in cutoffs])
-    n_copies = len(layer_sizes) if concatenate_inputs else 1
+    layer_sizes, n_gates = architecture.hidden_layer_sizes, architecture.n_candidate_gates
+    n_copies = len(layer_sizes) if architecture.concatenate_inputs else 1
     n_thresholds = len(inputs) * n_copies
     first_neuron = n_bits + n_thresholds
-    links_a, links_b = _draw_links(
-        n_bits, len(inputs), first_neuron, layer_sizes, n_candidate_links, concatenate_inputs, rng
-    )
+    links_a, links_b = _draw_links(n_bits, len(inputs), first_neuron, architecture, rng)
     n_neurons = sum(layer_sizes)
     n_rules = layer_sizes[-1]
     wiring = Wiring(
@@ -135,12 +125,12 @@ def build_network(
         threshold_input=np.tile(inputs, n_copies),
         links_a=np.maximum(links_a, 0),
         links_b=np.maximum(links_b, 0),
-        gates=np.array(CANDIDATE_ORDER[:n_candidate_gates], dtype=np.int32),
+        gates=np.array(CANDIDATE_ORDER[:n_gates], dtype=np.int32),
         layer_sizes=layer_sizes,
         rule_rows=np.arange(first_neuron + n_neurons - n_rules, first_neuron + n_neurons, dtype=np.int32),
     )
     thresholds, rules = (n_thresholds,), (n_rules,)
-    shapes = [thresholds, thresholds, (n_candidate_gates, n_neurons), links_a.shape, links_b.shape, rules, rules]
+    shapes = [thresholds, thresholds, (n_gates, n_neurons), links_a.shape, links_b.shape, rules, rules]
     parameters = _views(np.empty(sum(int(np.prod(s)) for s in shapes), dtype=np.float32), shapes)
     parameters.bias[:] = np.tile(np.concatenate([*cutoffs, np.empty(0, np.float32)]), n_copies)
     parameters.slope[:] = INITIAL_SLOPE
@@ -156,21 +146,16 @@ def build_network(
 
 
 def _draw_links(
-    n_bits: int,
-    n_inputs: int,
-    first_neuron: int,
-    layer_sizes: tuple[int, ...],
-    n_candidates: int,
-    concatenate_inputs: bool,  # noqa: FBT001 (internal)
-    rng: np.random.Generator,
+    n_bits: int, n_inputs: int, first_neuron: int, architecture: Architecture, rng: np.random.Generator
 ) -> tuple[Int32, Int32]:
     """Draw distinct candidate rows for the inputs a and b, ``(n_candidates, n_neurons)``; -1 where rows are too few."""
+    layer_sizes, n_candidates = architecture.hidden_layer_sizes, architecture.n_candidate_links
     links = np.full((2, n_candidates, sum(layer_sizes)), -1, dtype=np.int32)
     bits, previous = np.arange(n_bits), np.arange(0)
     start = 0
     for layer, size in enumerate(layer_sizes):
         rows = previous
-        if layer == 0 or concatenate_inputs:
+        if layer == 0 or architecture.concatenate_inputs:
             copy = n_bits + layer * n_inputs
             rows = np.concatenate([bits, np.arange(copy, copy + n_inputs), previous])
         n = min(n_candidates, len(rows))

@@ -174,7 +174,6 @@ class Reduction:
 
 
 def _pooled(circuits: Sequence[Circuit]) -> Circuit:
-    """Return one circuit that has all nodes of several."""
     graph = Graph()
     edges = [
         edge

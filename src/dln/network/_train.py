@@ -19,11 +19,10 @@ import numpy.typing as npt
 from dln._interrupt import Deadline
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
-from dln.network._network import Float32, Network, build_network, open_links, tree_cutoffs
+from dln.network._network import Architecture, Float32, Network, build_network, open_links, tree_cutoffs
 
 Rows = npt.NDArray[np.integer]
 Schedule = Literal["constant", "cosine"]
-
 #: Share of the learning rate at which "cosine" ends.
 FINAL_SHARE: Final = 0.02
 #: Residual, in standard deviations of the target, at which Huber's loss turns from square to line.
@@ -32,7 +31,6 @@ HUBER_DELTA: Final = 1.0
 MAX_CUTOFF_ROWS: Final = 200_000
 #: Rows of an order that are looked up at a time.
 CHUNK: Final = 65_536
-
 _RELAXATIONS: Final = {None: kernels.SOFT, "separate": kernels.SEPARATE, "neuron": kernels.NEURON}
 _LOSSES: Final = {
     "squared_error": kernels.SQUARED_ERROR,
@@ -43,17 +41,6 @@ _LOSSES: Final = {
 #: Parameter groups that the two alternating phases train; rule weights follow in both.
 _FUNCTIONS: Final = ("bias", "slope", "gate_logits", "weights")
 _LINKS: Final = ("link_a_logits", "link_b_logits", "sum_logits", "weights")
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """The shape of a network."""
-
-    hidden_layer_sizes: tuple[int, ...]
-    n_thresholds: int
-    n_candidate_links: int
-    n_candidate_gates: int
-    concatenate_inputs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +63,6 @@ class Plan:
     """False: the links of the sum stay as they start, open."""
 
     def settings(self, epoch: int) -> kernels.Settings:
-        """Return the kernels' settings in an epoch, counted from 0."""
         return kernels.Settings(
             relaxation=_RELAXATIONS[self.straight_through],
             temperature=self.temperature_at(epoch),
@@ -91,7 +77,6 @@ class Plan:
         return max(self.temperature * self.temperature_decay**epoch, min(self.temperature, self.min_temperature))
 
     def learning_rate_at(self, epoch: int) -> float:
-        """Return the learning rate in an epoch, counted from 0."""
         if self.learning_rate_schedule == "constant":
             return self.learning_rate
         cosine = math.cos(math.pi * (epoch / self.max_epochs))
@@ -143,8 +128,6 @@ class Trained:
 
 
 class TrainingProgress(Protocol):
-    """Display of the progress of training."""
-
     def say_compiling(self) -> None: ...
 
     def networks(self, n_networks: int, n_epochs: int) -> None: ...
@@ -153,12 +136,7 @@ class TrainingProgress(Protocol):
 
 
 def train_networks(
-    task: NetworkTask,
-    *,
-    n_threads: int,
-    callbacks: Sequence[Callback],
-    progress: TrainingProgress,
-    deadline: Deadline,
+    task: NetworkTask, *, n_threads: int, callbacks: Sequence[Callback], progress: TrainingProgress, deadline: Deadline
 ) -> list[Trained]:
     """Train one network per seed, and return them in the order of the seeds.
 
@@ -192,16 +170,8 @@ def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Wa
     """Train a network; None if all are to stop before it has begun."""
     if watch.stop and index > 0:
         return None
-    shape, seed = task.architecture, task.seeds[index]
-    network = build_network(
-        cutoffs,
-        task.data.bits.shape[1],
-        layer_sizes=shape.hidden_layer_sizes,
-        n_candidate_links=shape.n_candidate_links,
-        n_candidate_gates=shape.n_candidate_gates,
-        concatenate_inputs=shape.concatenate_inputs,
-        rng=np.random.default_rng(seed),
-    )
+    seed = task.seeds[index]
+    network = build_network(cutoffs, task.data.bits.shape[1], task.architecture, np.random.default_rng(seed))
     return train(
         network, task.data, task.rows, task.validation, task.plan, seed=seed, index=index, after_epoch=watch.after_epoch
     )
@@ -254,7 +224,6 @@ def train(
 
 
 def _shuffled(rows: Rows, seed: int, epoch: int) -> Rows:
-    """Return the order of the rows in an epoch."""
     order = np.random.default_rng([seed, epoch]).permutation(len(rows))
     for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
         part = slice(start, start + CHUNK)
@@ -272,7 +241,6 @@ def _rates(network: Network, plan: Plan, epoch: int, rate: float) -> npt.NDArray
 
 
 def _hard_loss(arrays: layout.Arrays, data: layout.Data, settings: kernels.Settings) -> float:
-    """Return the mean loss of the hard forward pass."""
     rows, hard = np.arange(len(data.target)), settings._replace(relaxation=kernels.NEURON)
     total: float = kernels.evaluate(arrays, data, rows, hard, np.empty(len(rows)))
     return total / float(data.weight.sum())

@@ -24,24 +24,18 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Source: TypeAlias = Literal["rows set aside", "folds"]
-
 #: Coverages are kept in steps of 1 / STEPS: one in between gets the interval of the next step.
 STEPS: Final = 200
-
 #: The coverage of the interval that explanations show.
 USUAL: Final = 0.9
-
 #: Significant digits to which half-widths are rounded up.
 DIGITS: Final = 4
-
 #: Groups of predictions in which the scale is learned, rows that each needs, and rows' worth of the scale of all in it.
 _GROUPS: Final = 5
 _GROUP_ROWS: Final = 20
 _SHRINKAGE: Final = 10.0
-
 #: Share of the target's range by which the ends may leave it.
 _MARGIN: Final = 0.1
-
 #: Tolerance of shares, for rounding.
 _ROUNDING: Final = 1e-9
 
@@ -83,8 +77,9 @@ class Intervals:
         """Return the half-width of the interval of a coverage, a mean; infinity if the rows are too few."""
         smallest, largest = 1 / STEPS, 1 - 1 / STEPS
         if not smallest <= coverage <= largest:
-            message = f"coverage must be from {smallest} to {largest}, got {coverage!r}: 0.9 covers nine rows of ten"
-            raise ValueError(message)
+            raise ValueError(
+                f"coverage must be from {smallest} to {largest}, got {coverage!r}: 0.9 covers nine rows of ten"
+            )
         step = math.ceil(coverage * STEPS - _ROUNDING)
         return self.widths[step - 1] if step <= len(self.widths) else float("inf")
 
@@ -115,13 +110,13 @@ def conformal_intervals(
 
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
-        message = f"predictions and y must be one number per row each, got shapes {predicted.shape} and {target.shape}"
-        raise ValueError(message)
+        raise ValueError(
+            f"predictions and y must be one number per row each, got shapes {predicted.shape} and {target.shape}"
+        )
     errors = np.abs(target - predicted)
     if not np.isfinite(errors).all():
         row = int(np.argmin(np.isfinite(errors)))
-        message = f"predictions and y must be finite, but row {row} has {predicted[row]} and {target[row]}"
-        raise ValueError(message)
+        raise ValueError(f"predictions and y must be finite, but row {row} has {predicted[row]} and {target[row]}")
     weights = np.ones(len(errors)) if weight is None else check_weight(weight, len(errors))
     used = np.flatnonzero(weights)
     one_row = min(1.0, float(weights.sum()) / len(used))

@@ -20,7 +20,7 @@ from dln.circuit._words import counted, name_text, thousands
 from dln.circuit.bits import predict, prepare
 from dln.data._target import check_target
 from dln.export._form import lower
-from dln.export._javascript import to_javascript
+from dln.export._scripts import to_javascript
 from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier

@@ -30,7 +30,6 @@ _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
 #: Largest length of the first line: a longer one is another kind of file.
 _FIRST_LINE: Final = 64
-
 _EXPONENT: Final = re.compile(rb"[0-9]e")
 _DECODER: Final = msgspec.json.Decoder(schema.ModelPart)
 _PLACE_IN_SCHEMA: Final = re.compile(r"(.*?)(?: - at (?:key in )?`\$\.?(.*)`)?", re.DOTALL)

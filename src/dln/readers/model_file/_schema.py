@@ -23,14 +23,11 @@ from dln.readers._monitor import Profile
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
 FORMAT: Final = 1
-
 #: Larger files are refused before they are read, and before they are written. A model of a thousand rules takes less
 #: than a hundredth of this.
 MAX_BYTES: Final = 16 * 2**20
-
 #: Names of numbers that JSON does not have; a loss can be one.
 NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None

@@ -26,19 +26,16 @@ def write_model(path: AnyPath, model: schema.SavedModel) -> None:
     try:
         data = to_bytes(model)
         if len(data) > schema.MAX_BYTES:
-            message = (
+            raise ValueError(
                 f"the model cannot be saved: its file would have {len(data)} bytes, more than the {schema.MAX_BYTES} "
                 "that are read again: fit fewer rules, or merge categories (max_categories, min_frequency)"
             )
-            raise ValueError(message)
         from_bytes(data)
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
-        message = f"the model cannot be saved: {half!r} is half a character: repair the text"
-        raise ValueError(message) from error
+        raise ValueError(f"the model cannot be saved: {half!r} is half a character: repair the text") from error
     except ModelFileError as error:
-        message = f"the model cannot be saved: at {error.place}: {error.reason}"
-        raise ValueError(message) from error
+        raise ValueError(f"the model cannot be saved: at {error.place}: {error.reason}") from error
     write_atomically(path, data)
 
 
@@ -165,5 +162,4 @@ def _plain(value: Any, name: str) -> Any:
         return sorted((_plain(item, name) for item in value), key=str)
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item, name) for item in value]
-    message = f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}"
-    raise ValueError(message)
+    raise ValueError(f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}")
