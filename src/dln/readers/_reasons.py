@@ -97,6 +97,8 @@ class ReasonFinder:
         if not isinstance(reason_texts, Mapping | None):
             raise ValueError(f"reason_texts must be a dictionary, {{name: text}}, got {type(reason_texts).__name__}")
         self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
+        pairs = [f"{what}_{k + 1}" for k in range(self.n) for what in ("reason", "contribution")]
+        self.columns = ["prediction", "reference", *pairs, "rest"]
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
         self._groups = list(self._grouped(support, reason_texts or {}))
@@ -129,12 +131,7 @@ class ReasonFinder:
         numbers["rest"] = moved.sum(axis=1) - np.where(is_reason, top, 0.0).sum(axis=1)
         found = {name: from_grid(steps, circuit.decimals) for name, steps in numbers.items()}
         found |= {f"reason_{k + 1}": texts[:, k] for k in range(self.n)}
-        return {name: found[name] for name in self.columns()}
-
-    def columns(self) -> list[str]:
-        """Return the names of the columns that are found."""
-        pairs = [f"{what}_{k + 1}" for k in range(self.n) for what in ("reason", "contribution")]
-        return ["prediction", "reference", *pairs, "rest"]
+        return {name: found[name] for name in self.columns}
 
     def _reference_steps(self, reference: Reference, support: Sequence[float] | None) -> npt.NDArray[np.float64]:
         """Return what each rule adds to the mean reference, or to that of one row."""
