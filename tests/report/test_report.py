@@ -36,7 +36,7 @@ def test_scores_are_those_of_the_rows():
     for errors in scores.by_column:
         assert sum(group.n_rows for group in errors.bins) == len(X)
         assert sum(group.n_rows * group.bias for group in errors.bins) / len(X) == pytest.approx(scores.bias)
-    assert sum(cell.n_rows for cell in scores.cells) == len(X)
+    assert sum(n_rows for *_, n_rows in scores.cells) == len(X)
 
 
 def test_effects_are_averages_of_predictions():

@@ -43,7 +43,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
         learner=type(model).__name__,
         size=rules.size_text,
         intended_use={"purpose": "", "users": "", "not_intended_for": ""},
-        facts={fact.name: fact.text for fact in data.facts if fact.name in _FACTS},
+        facts={name: text for name, text in (data.facts | data.commands).items() if name in _FACTS},
         training={name: getattr(data.known, name) for name in _TRAINING},
         columns=list(map(_column, data.columns)),
         data=data.source,

@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart, step_chart
+from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, step_chart
 from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
@@ -41,7 +41,6 @@ def render(data: ReportData) -> str:
         columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
         charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
         scatter=None if data.scores is None else scatter_chart(data.scores, data.known.intervals),
-        sizes=None if data.sizes is None else sizes_chart(data.sizes),
         style=style,
         script=script,
         policy=policy,
@@ -68,13 +67,13 @@ def _script(data: ReportData) -> str:
 
 
 def _page_data(data: ReportData) -> dict[str, Any]:
-    rows, intervals = data.rows, data.known.intervals
+    intervals = data.known.intervals
     return {
         "decimals": data.decimals,
         "interval": None if intervals is None else [data.known.half_width, *astuple(intervals.scale), intervals.limits],
         "line": [*SIDES, *LINE],
         "columns": list(map(_column, data.columns)),
-        "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},
+        "rows": data.rows,
     }
 
 

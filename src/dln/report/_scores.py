@@ -13,7 +13,7 @@ from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
-from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores, Tenth
+from dln.report._page_data import ErrorBin, ErrorsByColumn, Scores, Tenth
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,15 +65,13 @@ def _r2(y: Floats, error: Floats) -> float | None:
     return r2 if np.isfinite(r2) else None
 
 
-def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cell, ...]:
+def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[tuple[float, float, int], ...]:
     low, high = ends
     width = (high - low) / _SQUARES or 1.0
     squares = [np.clip(((values - low) / width).astype(np.intp), 0, _SQUARES - 1) for values in (y, predicted)]
     counts = np.zeros((_SQUARES, _SQUARES), dtype=np.intp)
     np.add.at(counts, (squares[0], squares[1]), 1)
-    return tuple(
-        Cell(low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts)
-    )
+    return tuple((low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts))
 
 
 def errors_by(
