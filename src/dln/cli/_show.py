@@ -90,8 +90,7 @@ def explain(
     model: _options.Model,
     table: _options.Table,
     row: Annotated[
-        int | None,
-        typer.Option(min=1, help="Which row, counted from 1; the header does not count.", show_default="1"),
+        int | None, typer.Option(min=1, help="Which row, counted from 1; the header does not count.", show_default="1")
     ] = None,
     reasons: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Write so many reasons for every row, as CSV.")

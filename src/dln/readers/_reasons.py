@@ -20,7 +20,15 @@ from dln.circuit._conditions import formula_conditions
 from dln.circuit._cone import node_columns
 from dln.circuit._formula import AllOf, AnyOf, Formula, all_of, formula, negate
 from dln.circuit._graph import Graph
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, node_text, weight_text
+from dln.circuit._words import (
+    MAX_LITERALS_IN_TEXT,
+    aligned,
+    formula_text,
+    name_text,
+    node_sizes,
+    node_text,
+    weight_text,
+)
 from dln.circuit.simplify._domain import axes_of, combinations, truth_table
 from dln.readers._explain import feature_importances
 from dln.readers._rules import Records, rule_table
@@ -59,8 +67,7 @@ class RowReasons:
     def __repr__(self) -> str:
         terms = [("reference", self.reference), *((one.text, one.contribution) for one in self.reasons)]
         terms += [("all other rules", self.rest)] * (self.rest != 0)
-        weights = [weight_text(weight, self.decimals) for _, weight in terms]
-        lines = [f"{w:>{max(map(len, weights))}}  {text}" for w, (text, _) in zip(weights, terms, strict=True)]
+        lines = aligned([(weight_text(weight, self.decimals), text) for text, weight in terms])
         return "\n".join([f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}", *lines])
 
 

@@ -21,13 +21,14 @@ from dln.circuit.bits import predict, prepare
 from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._javascript import to_javascript
+from dln.readers._curves import column_cutoffs
 from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import USUAL
 from dln.readers._summary import edit_texts
 from dln.readers.model_file import to_bytes
-from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, start_row, typical_values
+from dln.report._effects import MAX_AVERAGED, Effects, input_columns, start_row, typical_values
 from dln.report._geometry import sizes_chart
 from dln.report._page_data import Known, ReportData
 from dln.report._scorecard import caveats, scorecard
@@ -54,8 +55,11 @@ def collect(
 
     `source` is the name of the data, `row_numbers` are the rows' numbers there, `model_file` is the name of the file.
     """
+    if X is None and y is not None:
+        raise ValueError("y was given without X: a report of how well the model predicts needs both")
     circuit, rules = model.circuit_, model.rules_
-    data, true = _rows(model, X, y)
+    data = None if X is None else list(model._values(X))  # noqa: SLF001 (a model of this package)
+    true = None if data is None or y is None else check_target(y, len(data[0]), "y")
     ranges = model.training_facts_.get("ranges", {})
     form = lower(circuit, rules.target)
     typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
@@ -96,16 +100,6 @@ def collect(
         script=to_javascript(form),
         category_constants=tuple(None if column.categories is None else f"CODES_{j}" for j, column in form.columns),
     )
-
-
-def _rows(model: ReportableModel, X: Any, y: Any) -> tuple[list[Values] | None, Floats | None]:
-    if X is None:
-        if y is not None:
-            message = "y was given without X: a report of how well the model predicts needs both"
-            raise ValueError(message)
-        return None, None
-    data = list(model._values(X))  # noqa: SLF001 (a model of this package)
-    return data, None if y is None else check_target(y, len(data[0]), "y")
 
 
 def _averaged_over(circuit: Circuit, data: list[Values] | None, typical: list[float]) -> list[Values]:
@@ -218,18 +212,13 @@ def picture_svg(picture: Picture) -> tuple[str | None, str]:
 
 def _cleaned(svg: str) -> str:
     root = ET.fromstring(svg)  # noqa: S314 (Graphviz wrote it; it has no entities of its own)
-    width = float(root.get("viewBox", "0 0 100 100").split()[2])
-    kept = _kept(root)
-    kept.set("width", f"{_SHOWN * width:.0f}")
-    kept.set("aria-hidden", "true")
-    return ET.tostring(kept, encoding="unicode")
-
-
-def _kept(element: ET.Element) -> ET.Element:
-    attributes = {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES}
-    made = ET.Element(element.tag.removeprefix(_SVG), attributes)
-    made.text = element.text if made.tag == "text" else None
-    for inner in element:
-        if inner.tag.removeprefix(_SVG) in _ELEMENTS:
-            made.append(_kept(inner))
-    return made
+    for element in list(root.iter()):
+        element.tag = element.tag.removeprefix(_SVG)
+        element.attrib = {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES}
+        element.text, element.tail = element.text if element.tag == "text" else None, None
+        for inner in list(element):
+            if inner.tag.removeprefix(_SVG) not in _ELEMENTS:
+                element.remove(inner)
+    root.set("width", f"{_SHOWN * float(root.get('viewBox', '0 0 100 100').split()[2]):.0f}")
+    root.set("aria-hidden", "true")
+    return ET.tostring(root, encoding="unicode")

@@ -86,8 +86,6 @@ class ErrorBin:
 
 @dataclass(frozen=True, slots=True)
 class ErrorsByColumn:
-    """Errors of predictions along a column."""
-
     name: str
     bins: tuple[ErrorBin, ...]
 

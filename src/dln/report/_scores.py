@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.readers._intervals import USUAL, Intervals
-from dln.report._figures import plain
+from dln.report._geometry import plain
 from dln.report._page_data import ErrorBin, ErrorsByColumn, Scores, Tenth
 
 Floats = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ def score_rows(
     if intervals is not None:
         low, high = intervals.ends(predicted, USUAL)
         inside = (low <= y) & (y <= high)
-    by_column = [errors_by(*column, error, inside) for column in columns]
+    by_column = sorted((errors_by(*column, error, inside) for column in columns), key=pattern, reverse=True)
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
@@ -47,9 +47,7 @@ def score_rows(
         covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=pattern, reverse=True))[
-            :_MOST_COLUMNS
-        ],
+        by_column=tuple(one for one in by_column if len(one.bins) > 1)[:_MOST_COLUMNS],
         calibration=_tenths(y, predicted),
     )
 
