@@ -294,6 +294,15 @@ def test_what_if_opens_on_a_row_near_the_median():
         assert 0.4 < rank < 0.6
 
 
+def test_missing_numbers_are_no_part_of_the_first_row(tmp_path):
+    """Above the last cut-off the first row is the median of the numbers there, though a missing one is in the data."""
+    circuit = Circuit((Column("area"),), (Above(0, 1.0),), (), (Rule(0, 1.5),), 0.0, 1)
+    model = model_of(circuit, [np.arange(6.0)])
+    table = pd.DataFrame({"area": [2.0, 3.0, 4.0, np.nan]})
+    assert collect(model, table).columns[0].typical == 3.0
+    assert model.report(tmp_path / "x.html", table).exists()
+
+
 def test_calibration_compares_means_of_tenths():
     """Tenths of the rows, by prediction, hold all rows, ascend, and their means are those of the whole."""
     model, X, y = mixed_model()

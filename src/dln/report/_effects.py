@@ -201,6 +201,6 @@ def start_row(
             value = typical[j]
         elif column.categories is None and shown is None:
             blocks = np.searchsorted(cutoffs.get(j, ()), values)
-            value = float(np.quantile(values[blocks == blocks[row]], 0.5, method="lower"))
+            value = float(np.nanquantile(values[blocks == blocks[row]], 0.5, method="lower"))
         start.append(value)
     return start
