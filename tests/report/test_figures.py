@@ -1,8 +1,7 @@
 """Numbers, axes and bars of the page."""
 
 from dln.report._effects import _step, around
-from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import Scale, ticks
+from dln.report._geometry import Scale, alike, bar, percent, plain, points, signed, ticks
 
 
 def test_numbers_have_the_digits_that_matter():

@@ -36,7 +36,7 @@ def test_scores_are_those_of_the_rows():
     for errors in scores.by_column:
         assert sum(group.n_rows for group in errors.bins) == len(X)
         assert sum(group.n_rows * group.bias for group in errors.bins) / len(X) == pytest.approx(scores.bias)
-    assert sum(cell.n_rows for cell in scores.cells) == len(X)
+    assert sum(n_rows for *_, n_rows in scores.cells) == len(X)
 
 
 def test_effects_are_averages_of_predictions():
@@ -292,6 +292,15 @@ def test_what_if_opens_on_a_row_near_the_median():
         assert found in predicted
         rank = np.searchsorted(predicted, found) / len(predicted)
         assert 0.4 < rank < 0.6
+
+
+def test_missing_numbers_are_no_part_of_the_first_row(tmp_path):
+    """Above the last cut-off the first row is the median of the numbers there, though a missing one is in the data."""
+    circuit = Circuit((Column("area"),), (Above(0, 1.0),), (), (Rule(0, 1.5),), 0.0, 1)
+    model = model_of(circuit, [np.arange(6.0)])
+    table = pd.DataFrame({"area": [2.0, 3.0, 4.0, np.nan]})
+    assert collect(model, table).columns[0].typical == 3.0
+    assert model.report(tmp_path / "x.html", table).exists()
 
 
 def test_calibration_compares_means_of_tenths():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -236,6 +236,18 @@ def _category(condition: CategoryCondition, column: Column, notation: Notation) 
         return Written(text)
     joint = notation.any_of if condition.missing else notation.all_of
     return Written(f"{text} {joint} {missing}", joint)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int = 0) -> list[str]:
+    """Return a line for each row: the last column and the first `left` ones are text, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+    lines = []
+    for *row, last in cells:
+        padded = [
+            f"{text:<{w}}" if k < left else f"{text:>{w}}" for k, (text, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join([*padded, last]))
+    return lines
 
 
 def circuit_text(circuit: Circuit, target: str = "prediction") -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _diff, _edit, _export, _fit, _monitor, _predict, _report, _show, _tune
+from dln.cli import _compare, _edit, _export, _fit, _predict, _report, _show, _tune
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -45,8 +45,8 @@ def _before(
 
 for panel, commands in {
     "Learn": (_fit.fit, _tune.tune, _show.prune, _edit.edit),
-    "Read": (_show.show, _show.explain, _diff.diff, _report.report, _report.card, _report.plot),
-    "Use": (_predict.predict, _monitor.monitor, _export.export, _export.verify),
+    "Read": (_show.show, _show.explain, _compare.diff, _report.report, _report.card, _report.plot),
+    "Use": (_predict.predict, _compare.monitor, _export.export, _export.verify),
 }.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)

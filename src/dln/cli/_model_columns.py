@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import narwhals as nw
 import polars as pl
 
-from dln.circuit._circuit import Category, Circuit, Column
+from dln.circuit._circuit import Category, Circuit, Column, Values
+from dln.circuit._words import thousands
 from dln.cli._columns import check_rows, dtype_words
 from dln.cli._messages import UsageError, nearest
 from dln.cli._table_file import TableFile
@@ -13,6 +16,7 @@ from dln.data import _text_values as values
 from dln.data._categories import codes_of
 from dln.data._column_kinds import dates_of
 from dln.data._dates import Dates, split_part_name
+from dln.data._reader import read_table
 
 
 def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[str]:
@@ -56,6 +60,21 @@ def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_
                 dates[origin, order] = _dates(file, frame[origin], order, first_row)
             made.append(values.part_of_dates(column.name, dates[origin, order], part))
     return pl.DataFrame(made)
+
+
+def model_values(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> Sequence[Values]:
+    """Return `model_columns` as a circuit takes them."""
+    return read_table(model_columns(file, frame, circuit, first_row), circuit.columns).values
+
+
+def one_row(file: TableFile, circuit: Circuit, needed: list[str], row: int, option: str = "--row") -> pl.DataFrame:
+    """Return the model's columns of one row of an open file; `option` is the one that chose it."""
+    with file.reading():
+        frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
+        if row < 1 or not frame.height:
+            n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
+            raise UsageError(f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
+    return model_columns(file, frame, circuit, row)
 
 
 def _dates(file: TableFile, column: pl.Series, order: str | None, first_row: int) -> Dates:

@@ -87,13 +87,6 @@ def card(
         _print_written(path, options)
 
 
-def _page_options(model: CircuitRegressor, file: str, data: str | None, target: str | None) -> dict[str, Any]:
-    """Return the options of the page or card of a model from a file."""
-    check_target(data, target)
-    name = Path(file).name
-    return {"model_file": clean(name)} | ({} if data is None else _rows(model, name, data, target))
-
-
 def check_target(data: str | None, target: str | None) -> None:
     """Refuse a target without a table."""
     if data is None and target is not None:
@@ -107,13 +100,20 @@ def _print_written(path: Path, options: dict[str, Any]) -> None:
     print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
-def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> dict[str, Any]:
-    """Return the rows of a table whose target is known; of the table that dln fit read, only its test rows."""
+def _page_options(model: CircuitRegressor, path: str, table: str | None, target: str | None) -> dict[str, Any]:
+    """Return the options of the page or card of a model from a file.
+
+    Of a table, the rows whose target is known; of the table that dln fit read, only its test rows.
+    """
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
     from dln.cli._training_table import labels_of, target_of
     from dln.data._division import ForwardChaining
 
+    check_target(table, target)
+    model_name = Path(path).name
+    if table is None:
+        return {"model_file": clean(model_name)}
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
         name = target_name(file, model, model_name, target)
@@ -128,7 +128,7 @@ def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | No
     tested = None if column and labels is None else _tested(model, y, labels, by_time=by_time)
     if tested is not None:
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
-    return {"X": X, "y": y, "row_numbers": numbers, "source": label}
+    return {"model_file": clean(model_name), "X": X, "y": y, "row_numbers": numbers, "source": label}
 
 
 def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:

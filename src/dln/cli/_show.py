@@ -11,11 +11,7 @@ from dln.cli import _options
 from dln.cli._messages import UsageError, print_status
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from dln._regressor import CircuitRegressor
-    from dln.circuit._circuit import Circuit
-    from dln.cli._table_file import TableFile
 
 
 def show(
@@ -94,8 +90,7 @@ def explain(
     model: _options.Model,
     table: _options.Table,
     row: Annotated[
-        int | None,
-        typer.Option(min=1, help="Which row, counted from 1; the header does not count.", show_default="1"),
+        int | None, typer.Option(min=1, help="Which row, counted from 1; the header does not count.", show_default="1")
     ] = None,
     reasons: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Write so many reasons for every row, as CSV.")
@@ -124,7 +119,7 @@ def explain(
     if reasons is not None:
         if row is not None or as_json:
             raise UsageError("--reasons writes CSV for all rows: leave out --row and --json, which are for one")
-        from dln.cli._reasons import write_reasons
+        from dln.cli._compare import write_reasons
 
         how = {"n": reasons, "direction": direction}
         n_rows = write_reasons(model, table, output, reason_text or [], reference, how, force=force)
@@ -139,10 +134,13 @@ def explain(
     from dln.circuit._words import category_text, name_text, thousands, weight_text
     from dln.cli import _printing
     from dln.cli._files import open_model
+    from dln.cli._model_columns import needed_columns, one_row
+    from dln.cli._table_file import open_table
     from dln.readers._explain import interval_text
 
     fitted = open_model(model)
-    X = _row(fitted, Path(model).name, table, row)
+    with open_table(table) as file:
+        X = one_row(file, fitted.circuit_, needed_columns(file, fitted.circuit_, Path(model).name), row)
     explanation = fitted.explain(X)[0]
     if as_json:
         _printing.print_json({"row": row, "values": X.row(0, named=True), **explanation.to_dict()})
@@ -162,27 +160,3 @@ def explain(
         _printing.table(("", " "), zip(weights, rules, strict=True), left=" "),
         *([] if explanation.interval is None else [f"\n{interval_text(*explanation.interval)}"]),
     )
-
-
-def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.DataFrame:
-    """Return the model's columns of one row of the file."""
-    from dln.cli._model_columns import needed_columns
-    from dln.cli._table_file import open_table
-
-    with open_table(table) as file:
-        return one_row(file, model.circuit_, needed_columns(file, model.circuit_, model_name), row)
-
-
-def one_row(file: TableFile, circuit: Circuit, needed: list[str], row: int, option: str = "--row") -> pl.DataFrame:
-    """Return the model's columns of one row of an open file; `option` is the one that chose it."""
-    import polars as pl
-
-    from dln.circuit._words import thousands
-    from dln.cli._model_columns import model_columns
-
-    with file.reading():
-        frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
-        if row < 1 or not frame.height:
-            n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-            raise UsageError(f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
-    return model_columns(file, frame, circuit, row)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Values, from_grid
+from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Values, from_grid
 from dln.circuit._cone import node_columns
 from dln.circuit._formula import CategoryCondition, Condition, NumberCondition
 from dln.circuit._words import formula_text
@@ -36,6 +36,14 @@ class Curve:
     bands: tuple[Band, ...]
 
 
+def column_cutoffs(literals: Sequence[object]) -> dict[int, tuple[float, ...]]:
+    cutoffs: dict[int, set[float]] = {}
+    for literal in literals:
+        if isinstance(literal, Above):
+            cutoffs.setdefault(literal.column, set()).add(literal.cutoff)
+    return {j: tuple(sorted(of_column)) for j, of_column in cutoffs.items()}
+
+
 def curves(circuit: Circuit) -> tuple[Curve, ...]:
     """Return the curve of each column that two or more rules read alone: exact for every value."""
     by_column: dict[int, list[int]] = {}
@@ -49,8 +57,7 @@ def curves(circuit: Circuit) -> tuple[Curve, ...]:
 def _bands(circuit: Circuit, j: int, rules: list[int]) -> tuple[Band, ...]:
     """Return the bands of a column: its rules are evaluated once in every block of values between their tests."""
     column = circuit.columns[j]
-    literals = [literal for literal in circuit.literals if literal.column == j]
-    cutoffs = sorted({cutoff for literal in literals if (cutoff := getattr(literal, "cutoff", None)) is not None})
+    cutoffs = column_cutoffs(circuit.literals).get(j, ())
     if column.categories is None:
         above = [math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [0.0]
         values: Values = np.array([*cutoffs, *above, math.nan])  # "x > c" is strict: a cut-off ends its block
@@ -68,7 +75,7 @@ def _bands(circuit: Circuit, j: int, rules: list[int]) -> tuple[Band, ...]:
 
 
 def _intervals(
-    j: int, cutoffs: list[float], levels: list[float], missing: float
+    j: int, cutoffs: tuple[float, ...], levels: list[float], missing: float
 ) -> Iterator[tuple[NumberCondition, float]]:
     """Yield intervals and their weights; neighbours of equal weight are one."""
     starts = [k for k in range(len(levels)) if k == 0 or levels[k] != levels[k - 1]]

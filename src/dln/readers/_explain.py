@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cone import node_columns
 from dln.circuit._graph import Graph
-from dln.circuit._words import name_text, node_text, weight_text
+from dln.circuit._words import aligned, name_text, node_text, weight_text
 from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 from dln.data._dates import split_part_name
 from dln.readers._intervals import USUAL, Intervals
@@ -62,10 +62,9 @@ class Explanation:
     def __repr__(self) -> str:
         rows = [(weight_text(self.intercept, self.decimals), "intercept")]
         rows += [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
-        width = max(len(weight) for weight, _ in rows)
         interval = "" if self.interval is None else f" ({interval_text(*self.interval)})"
         title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}{interval}"
-        return "\n".join([title, *(f"{weight:>{width}}  {text}" for weight, text in rows)])
+        return "\n".join([title, *aligned(rows)])
 
     def _repr_html_(self) -> str:
         from dln.report import explanation_html  # the page imports this module
@@ -123,8 +122,7 @@ def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
     result = np.zeros(len(circuit.columns))
     for row in rules:
         read = node_columns(circuit, circuit.rules[row.index].node)
-        moved = abs(row.weight) if math.isnan(row.contribution) else row.contribution
-        result[read] += moved / max(len(read), 1)
+        result[read] += row.moved / max(len(read), 1)
     total = result.sum()
     return result / total if total > 0 else result
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
-from dln.circuit._words import name_text, node_text, thousands
+from dln.circuit._words import aligned, name_text, node_text, thousands
 from dln.data._categories import recoded
 from dln.readers._rules import Records
 
@@ -76,9 +76,8 @@ class Drift(Records[DriftRow]):
             outside = "" if row.outside is None else f"{row.outside:.1%}"
             pairs = (_pair(getattr(row, f), getattr(row, f"{f}_in_training")) for f in ("holds", "missing", "unknown"))
             cells.append((psi, *pairs, outside, f"{row.kind} {row.name}"))
-        widths = [max(len(row[i]) for row in cells) for i in range(5)]
-        lines = ["  ".join([*map(str.rjust, row, widths), row[-1]]) for row in cells]
-        return "\n".join([f"{thousands(self.n_rows)} rows, {thousands(self.n_training)} in training", *lines])
+        title = f"{thousands(self.n_rows)} rows, {thousands(self.n_training)} in training"
+        return "\n".join([title, *aligned(cells)])
 
     def beyond(
         self,
@@ -159,12 +158,10 @@ def monitor(
         beyond = None if ranges[j] is None else outside[j] / n_rows
         shares = float(now[-1]), then[-1], *unknown, beyond
         rows.append(DriftRow("column", name_text(column.name), _psi(profile, now), None, None, *shares))
-    shown = []
-    for i, rule in enumerate(circuit.rules):
-        share = fires[i] / n_rows
-        then = None if support is None else support[i]
-        psi = None if then is None else _psi(Profile((), (then, 1 - then)), np.array([share, 1 - share]))
-        shown.append(DriftRow("rule", node_text(circuit, rule.node), psi, float(share), then))
+    shown, before = [], [None] * len(circuit.rules) if support is None else support
+    for rule, share, was in zip(circuit.rules, (fires / n_rows).tolist(), before, strict=True):
+        psi = None if was is None else _psi(Profile((), (was, 1 - was)), np.array([share, 1 - share]))
+        shown.append(DriftRow("rule", node_text(circuit, rule.node), psi, share, was))
     shown.sort(key=lambda row: -(row.psi or 0.0))
     return Drift((*rows, *shown), n_rows, int(facts["rows"]))
 

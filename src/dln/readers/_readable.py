@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cost import CircuitCost, Reading, circuit_cost
+from dln.circuit._words import aligned
 from dln.data._dates import with_dates_whole
 from dln.data._reader import read_batches, read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
@@ -84,9 +85,7 @@ class ReadableModel:
 
         """
         check_is_fitted(self)
-        facts = summary_facts(self)
-        width = max(len(name) for name, _ in facts)
-        return "\n".join(f"{name:<{width}}  {text}" for name, text in facts)
+        return "\n".join(aligned(summary_facts(self), left=1))
 
     def explain(self, X: Any) -> Explanations:
         """Return for every row the rules that fired and their weights, which add up to the prediction exactly.
@@ -292,8 +291,7 @@ class ReadableModel:
             return history_chart(self.history_, ax)
         if kind == "frontier":
             return frontier_chart(self.frontier_, ax)
-        message = f'kind must be "circuit", "importance", "history" or "frontier", got {kind!r}'
-        raise ValueError(message)
+        raise ValueError(f'kind must be "circuit", "importance", "history" or "frontier", got {kind!r}')
 
     def prune(self, max_conditions: int) -> Self:
         """Return a copy with at most so many conditions: the best model found for that size, with its own weights.

@@ -20,7 +20,15 @@ from dln.circuit._conditions import formula_conditions
 from dln.circuit._cone import node_columns
 from dln.circuit._formula import AllOf, AnyOf, Formula, all_of, formula, negate
 from dln.circuit._graph import Graph
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, formula_text, name_text, node_sizes, node_text, weight_text
+from dln.circuit._words import (
+    MAX_LITERALS_IN_TEXT,
+    aligned,
+    formula_text,
+    name_text,
+    node_sizes,
+    node_text,
+    weight_text,
+)
 from dln.circuit.simplify._domain import axes_of, combinations, truth_table
 from dln.readers._explain import feature_importances
 from dln.readers._rules import Records, rule_table
@@ -59,8 +67,7 @@ class RowReasons:
     def __repr__(self) -> str:
         terms = [("reference", self.reference), *((one.text, one.contribution) for one in self.reasons)]
         terms += [("all other rules", self.rest)] * (self.rest != 0)
-        weights = [weight_text(weight, self.decimals) for _, weight in terms]
-        lines = [f"{w:>{max(map(len, weights))}}  {text}" for w, (text, _) in zip(weights, terms, strict=True)]
+        lines = aligned([(weight_text(weight, self.decimals), text) for text, weight in terms])
         return "\n".join([f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}", *lines])
 
 
@@ -97,6 +104,8 @@ class ReasonFinder:
         if not isinstance(reason_texts, Mapping | None):
             raise ValueError(f"reason_texts must be a dictionary, {{name: text}}, got {type(reason_texts).__name__}")
         self.circuit, self.n, self.sign = circuit, int(n), 1 if direction == "higher" else -1
+        pairs = [f"{what}_{k + 1}" for k in range(self.n) for what in ("reason", "contribution")]
+        self.columns = ["prediction", "reference", *pairs, "rest"]
         self._weights = np.array([circuit.grid(rule.weight) for rule in circuit.rules], dtype=np.float64)
         self._reference_bits: Bits | None = None
         self._groups = list(self._grouped(support, reason_texts or {}))
@@ -129,12 +138,7 @@ class ReasonFinder:
         numbers["rest"] = moved.sum(axis=1) - np.where(is_reason, top, 0.0).sum(axis=1)
         found = {name: from_grid(steps, circuit.decimals) for name, steps in numbers.items()}
         found |= {f"reason_{k + 1}": texts[:, k] for k in range(self.n)}
-        return {name: found[name] for name in self.columns()}
-
-    def columns(self) -> list[str]:
-        """Return the names of the columns that are found."""
-        pairs = [f"{what}_{k + 1}" for k in range(self.n) for what in ("reason", "contribution")]
-        return ["prediction", "reference", *pairs, "rest"]
+        return {name: found[name] for name in self.columns}
 
     def _reference_steps(self, reference: Reference, support: Sequence[float] | None) -> npt.NDArray[np.float64]:
         """Return what each rule adds to the mean reference, or to that of one row."""

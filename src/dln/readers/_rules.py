@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit, Column
 from dln.circuit._conditions import count_conditions
 from dln.circuit._constraints import Constraint, Monotone
-from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
+from dln.circuit._words import aligned, counted, name_text, node_text, number_text, weight_text
 from dln.readers._curves import MIN_RULES, Curve, curves
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ MAX_ROWS: Final = 120
 #: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
 FEW_ROWS: Final = 20
 FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
+HALF: Final = 0.5
 
 Row = TypeVar("Row")
 By: TypeAlias = Literal["rule", "column"]
@@ -86,6 +87,11 @@ class RuleRow:
     index: int
     rests_on_few: bool = False
 
+    @property
+    def moved(self) -> float:
+        """The contribution, or the absolute weight if the support is unknown."""
+        return abs(self.weight) if math.isnan(self.contribution) else self.contribution
+
 
 @dataclass(frozen=True, slots=True)
 class RuleTable(Records[RuleRow]):
@@ -126,24 +132,20 @@ class RuleTable(Records[RuleRow]):
         """
         shown, read_as_curves = self.split(by)
         cells = [("weight", "fires", "moves", "rule"), *self._cells(shown)] if shown else []
-        a, b, c = (max((len(row[i]) for row in cells), default=0) for i in range(3))
-        lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
+        lines, narrowest = aligned(cells), max((len(row[0]) for row in cells), default=0)
         if (hidden := len(shown) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
         if any(row.rests_on_few for row in shown):
             lines.append(FEW_NOTE)
         for curve in read_as_curves:
-            weights = [weight_text(band.weight, self.decimals) for band in curve.bands]
-            width = max(a, *map(len, weights))
-            lines += ["", curve_title(self.circuit, curve)]
-            lines += [f"{weight:>{width}}  {band.text}" for weight, band in zip(weights, curve.bands, strict=True)]
+            bands = [(f"{weight_text(band.weight, self.decimals):>{narrowest}}", band.text) for band in curve.bands]
+            lines += ["", curve_title(self.circuit, curve), *aligned(bands)]
         return "\n".join([self.title, *lines, *([""] if read_as_curves else []), self.size_text])
 
     def split(self, by: By | None = None) -> tuple[list[RuleRow], list[Curve]]:
         """Return the rules that are read one by one, and the curves that the others are read as."""
         if by not in ("rule", "column", None):
-            message = f'by must be "rule", "column" or None, got {by!r}'
-            raise ValueError(message)
+            raise ValueError(f'by must be "rule", "column" or None, got {by!r}')
         least = {"rule": len(self.rows) + 1, "column": 2}.get(by or "", MIN_RULES)
         chosen = [curve for curve in curves(self.circuit) if len(curve.rules) >= least]
         hidden = {index for curve in chosen for index in curve.rules}
@@ -231,11 +233,7 @@ def rule_table(
 
 
 def rests_on_few(share: float, n_rows: int) -> bool:
-    """Return True if a rule that fires on a share of the training rows fires, or does not, on few of them.
-
-    >>> rests_on_few(4 / 2198, 2198), rests_on_few(0.5, 100), rests_on_few(1.0, 100)
-    (True, False, False)
-    """
+    """Return True if a rule that fires on a share of the training rows fires, or does not, on few of them."""
     return share < 1.0 and round(min(share, 1.0 - share) * n_rows) < FEW_ROWS
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln.circuit._circuit import Category, Circuit, Values, from_grid, to_grid
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, name_text, node_sizes, node_text, thousands, weight_text
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, aligned, name_text, node_sizes, node_text, weight_text
 from dln.circuit.bits import predict
 from dln.readers._rules import Records
 from dln.report._scores import errors_by, pattern
@@ -110,10 +110,15 @@ class ModelDiff(Records[RuleChange]):
     _names: ClassVar = tuple(field.name for field in fields(RuleChange))
 
     def __repr__(self) -> str:
-        return "\n".join([*self._rule_lines(), *self._data_lines()])
+        from dln.report._render import render_part  # Jinja2 takes a while
 
-    def _points(self, value: float | None) -> str:
-        return "" if value is None else weight_text(value, self.decimals)
+        cells: list[tuple[str, ...]] = [("change", "before", "after", "rule")]
+        for row in self.rows:
+            weights = (
+                "" if w is None else weight_text(w, self.decimals) for w in (row.weight_before, row.weight_after)
+            )
+            cells += [(row.change, *weights, row.text)] * (row.change != "same")
+        return render_part("diff.txt", diff=self, rules=aligned(cells, left=1)).removesuffix("\n")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as plain values."""
@@ -133,32 +138,6 @@ class ModelDiff(Records[RuleChange]):
         kinds: list[str] = [row.change for row in self.rows]
         words = ("with other conditions", "with another weight", *_KINDS[2:])
         return ", ".join(f"{kinds.count(kind)} {text}" for kind, text in zip(_KINDS, words, strict=True))
-
-    def _rule_lines(self) -> Iterator[str]:
-        yield f"{self.target}: rules {self.counts}; intercept {' → '.join(map(self._points, self.intercepts))}"
-        cells = [("change", "before", "after", "rule")]
-        cells += [
-            (row.change, self._points(row.weight_before), self._points(row.weight_after), row.text)
-            for row in self.rows
-            if row.change != "same"
-        ]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        for kind, before, after, rule in cells:
-            yield f"{kind:<{widths[0]}}  {before:>{widths[1]}}  {after:>{widths[2]}}  {rule}"
-
-    def _data_lines(self) -> Iterator[str]:
-        if (data := self.data) is None:
-            return
-        yield f"\nPredictions of {data.share:.1%} of {thousands(data.n_rows)} rows change; mean {thousands(data.mean)}:"
-        for low, high, count in zip(data.edges, data.edges[1:], data.counts, strict=False):
-            if count:
-                yield f"{thousands(low):>12} to {thousands(high):>10}  {thousands(count):>10} rows"
-        for row in data.rows:
-            yield f"\nRow {thousands(row.row)}: {self._points(row.before)} → {self._points(row.after)}"
-            yield from (f"{self._points(cause.change):>12}  {cause.rule}" for cause in row.causes)
-        yield "\nMean change by column:"
-        for band in data.bands:
-            yield f"{thousands(band.mean):>12}  {band.column} {band.label} ({thousands(band.n_rows)} rows)"
 
 
 def diff_models(old: ReportableModel, new: ReportableModel, *values: Sequence[Values]) -> ModelDiff:
@@ -271,31 +250,27 @@ def _data_change(
     old_fires, new_fires = old.rule_values([v[top] for v in old_values]), new.rule_values([v[top] for v in new_values])
     rows = []
     for k, row in enumerate(top.tolist()):
-        weights = [("intercept", new.intercept, old.intercept)]
+        moved = [("intercept", to_grid(new.intercept, decimals) - to_grid(old.intercept, decimals))]
         for one in changes:
             gained = one.weight_after if one.index_after is not None and new_fires[one.index_after][k] else None
             lost = one.weight_before if one.index_before is not None and old_fires[one.index_before][k] else None
-            weights.append((one.text, gained or 0.0, lost or 0.0))
-        causes = _causes([(text, to_grid(a, decimals) - to_grid(b, decimals)) for text, a, b in weights], decimals)
-        rows.append(RowChange(row + 1, float(before[row]), float(after[row]), causes))
+            moved.append((one.text, to_grid(gained or 0.0, decimals) - to_grid(lost or 0.0, decimals)))
+        rows.append(RowChange(row + 1, float(before[row]), float(after[row]), _causes(moved, decimals)))
     edges = np.linspace(change.min(), change.max(), N_BINS + 1 if change.min() < change.max() else 2)
-    read = {old.columns[test.column].name: (old.columns[test.column], old_values[test.column]) for test in old.literals}
-    read |= {
-        new.columns[test.column].name: (new.columns[test.column], new_values[test.column]) for test in new.literals
-    }
+    both = [
+        (circuit.columns[test.column], values[test.column])
+        for circuit, values in ((old, old_values), (new, new_values))
+        for test in circuit.literals
+    ]
+    read = {column.name: (column, values) for column, values in both}
     bands = [
         Band(along.name, bin_.label, bin_.n_rows, bin_.bias)
         for along in sorted((errors_by(*one, change) for one in read.values()), key=pattern, reverse=True)
         for bin_ in along.bins
     ]
+    share, mean, counts = float((change != 0).mean()), float(change.mean()), np.histogram(change, edges)[0]
     return DataChange(
-        n_rows=len(change),
-        share=float((change != 0).mean()),
-        mean=float(change.mean()),
-        edges=tuple(edges.tolist()),
-        counts=tuple(np.histogram(change, edges)[0].tolist()),
-        rows=tuple(rows),
-        bands=tuple(bands),
+        len(change), share, mean, tuple(edges.tolist()), tuple(counts.tolist()), tuple(rows), tuple(bands)
     )
 
 

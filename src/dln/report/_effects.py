@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Column, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
 from dln.data._dates import split_part_name
+from dln.readers._curves import column_cutoffs
 from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
 
 #: Largest number of rows that effects are averages over: more would move no visible line.
@@ -87,31 +88,23 @@ def input_columns(
     cutoffs = column_cutoffs(circuit.literals)
     made: list[InputColumn] = []
     for j in used:
-        column, values, share = circuit.columns[j], None if data is None else data[j], float(importance[j])
+        column, values = circuit.columns[j], None if data is None else data[j]
+        facts = {"name": name_text(column.name), "importance": float(importance[j])}
         if column.categories is None:
-            learned = ranges.get(column.name)
-            made.append(_number(effects, j, share, cutoffs.get(j, ()), typical[j], values, learned))
+            made.append(_number(effects, j, cutoffs.get(j, ()), typical[j], values, ranges.get(column.name), facts))
         else:
-            made.append(_category(effects, j, share, int(typical[j]), values))
+            made.append(_category(effects, j, int(typical[j]), values, facts))
     return tuple(made)
-
-
-def column_cutoffs(literals: Sequence[object]) -> dict[int, tuple[float, ...]]:
-    cutoffs: dict[int, set[float]] = {}
-    for literal in literals:
-        if isinstance(literal, Above):
-            cutoffs.setdefault(literal.column, set()).add(literal.cutoff)
-    return {j: tuple(sorted(of_column)) for j, of_column in cutoffs.items()}
 
 
 def _number(
     effects: Effects,
     j: int,
-    importance: float,
     cutoffs: tuple[float, ...],
     typical: float,
     values: Values | None,
     learned: tuple[float, float] | None,
+    facts: dict[str, Any],
 ) -> NumberColumn:
     known = np.array([]) if values is None else values[~np.isnan(values)].astype(np.float64)
     marks = [*cutoffs, *(learned or ()), *((known.min(), known.max()) if len(known) else ())]
@@ -125,55 +118,36 @@ def _number(
     high = high if high > low else low + step
     if (split := split_part_name(effects.prepared.circuit.columns[j].name)) is not None:
         (low, high), step = _PART_ENDS.get(split[1], (math.floor(low), math.ceil(high))), 1.0
+    n_bars = min(_STEPS, len(np.unique(known)))  # a few whole numbers get a step each
     # A value in each block between cut-offs: the upper cut-off itself, for "x > c" is strict.
     inside = [*cutoffs, math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [typical]
     return NumberColumn(
-        name=name_text(effects.prepared.circuit.columns[j].name),
-        importance=importance,
+        **facts,
         cutoffs=cutoffs,
         ends=(low, high),
         step=step,
         typical=typical,
         learned=learned,
-        counts=_counts(known, low, high),
+        counts=tuple(np.histogram(known, bins=n_bars, range=(low, high))[0].tolist()) if n_bars else (),
         missing=None if values is None else float(np.isnan(values).mean()),
         averages=tuple(effects.average(j, value) for value in inside),
         average_missing=effects.average(j, math.nan),
     )
 
 
-def _counts(known: npt.NDArray[np.float64], low: float, high: float) -> tuple[int, ...]:
-    """Return how many values lie in each step of a histogram; a few whole numbers get a step each."""
-    if not len(known):
-        return ()
-    n_steps = min(_STEPS, len(np.unique(known)))
-    return tuple(np.histogram(known, bins=n_steps, range=(low, high))[0].tolist())
-
-
-def _category(effects: Effects, j: int, importance: float, typical: int, codes: Values | None) -> CategoryColumn:
+def _category(effects: Effects, j: int, typical: int, codes: Values | None, facts: dict[str, Any]) -> CategoryColumn:
     column = effects.prepared.circuit.columns[j]
     choices = [(code, category_text(category)) for code, category in enumerate(column.categories or ())]
-    if not _is_boolean(column):
-        choices.append((UNKNOWN, _other(choices)))
+    if not _is_boolean(column):  # all categories that no rule names: they may be private, and are equal to the model
+        others = "any value" if not choices else f"not {choices[0][1]}" if len(choices) == 1 else "any other"
+        choices.append((UNKNOWN, others))
     choices.append((MISSING, "missing"))
-
-    def share(code: int) -> float | None:
-        return None if codes is None else float((codes == code).mean())
-
-    return CategoryColumn(
-        name=name_text(column.name),
-        importance=importance,
-        options=tuple(CategoryOption(code, label, share(code), effects.average(j, code)) for code, label in choices),
-        typical=typical,
-        missing=share(MISSING),
-    )
-
-
-def _other(choices: Sequence[tuple[int, str]]) -> str:
-    """Return a word for all categories that no rule names: they may be private, and are equal to the model."""
-    if not choices:
-        return "any value"
-    return f"not {choices[0][1]}" if len(choices) == 1 else "any other"
+    shares = [None if codes is None else float((codes == code).mean()) for code, _ in choices]
+    options = [
+        CategoryOption(code, label, share, effects.average(j, code))
+        for (code, label), share in zip(choices, shares, strict=True)
+    ]
+    return CategoryColumn(**facts, options=tuple(options), typical=typical, missing=shares[-1])
 
 
 def _is_boolean(column: Column) -> bool:
@@ -227,6 +201,6 @@ def start_row(
             value = typical[j]
         elif column.categories is None and shown is None:
             blocks = np.searchsorted(cutoffs.get(j, ()), values)
-            value = float(np.quantile(values[blocks == blocks[row]], 0.5, method="lower"))
+            value = float(np.nanquantile(values[blocks == blocks[row]], 0.5, method="lower"))
         start.append(value)
     return start

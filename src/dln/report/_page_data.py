@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from dln.readers._intervals import USUAL, Intervals
+from dln.readers._intervals import Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,6 @@ class ErrorBin:
 
 @dataclass(frozen=True, slots=True)
 class ErrorsByColumn:
-    """Errors of predictions along a column."""
-
     name: str
     bins: tuple[ErrorBin, ...]
 
@@ -102,15 +100,6 @@ class Tenth:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """Rows whose true and predicted values fall into one small square, by the square's middle."""
-
-    true: float
-    predicted: float
-    n_rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class Scores:
     """Scores on the rows of the data: errors are predicted minus true."""
 
@@ -121,7 +110,8 @@ class Scores:
     covered: float | None
     """The share of rows whose target lies in the 90 % interval."""
     ends: tuple[float, float]
-    cells: tuple[Cell, ...]
+    cells: tuple[tuple[float, float, int], ...]
+    """The middle, true and predicted, of each small square that rows fall into, and their number."""
     by_column: tuple[ErrorsByColumn, ...]
     calibration: tuple[Tenth, ...]
 
@@ -135,16 +125,10 @@ class Known:
     r2: float | None
     intervals: Intervals | None
     """None if the 90 % interval has no end."""
-
-    @property
-    def half_width(self) -> float | None:
-        """The mean half-width of the 90 % interval."""
-        return None if self.intervals is None else float(self.intervals.half_width(USUAL))
-
-    @property
-    def middle_error(self) -> float | None:
-        """The half-width of the 50 % interval: about the median of the absolute errors."""
-        return None if self.intervals is None else float(self.intervals.half_width(0.5))
+    half_width: float | None
+    """The mean half-width of the 90 % interval."""
+    middle_error: float | None
+    """The half-width of the 50 % interval: about the median of the absolute errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,47 +179,6 @@ InputColumn: TypeAlias = NumberColumn | CategoryColumn
 
 
 @dataclass(frozen=True, slots=True)
-class SizePoint:
-    """A number of conditions, and its held-out R²."""
-
-    conditions: int
-    rules: int | None
-    r2: float
-    is_own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Held-out R² of other sizes, and a sentence on more conditions."""
-
-    points: tuple[SizePoint, ...]
-    ceiling: float | None
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class DataRows:
-    """Rows of the data, by column as the page's code takes them: numbers or codes, None where missing.
-
-    `numbers` are their positions in the data, counted from 1.
-    """
-
-    numbers: tuple[int, ...]
-    columns: tuple[tuple[float | int | None, ...], ...]
-    true: tuple[float, ...] | None
-    n_all: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A fact: its name and its text, which may be code."""
-
-    name: str
-    text: str
-    is_code: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ReportData:
     """A whole page."""
 
@@ -251,15 +194,20 @@ class ReportData:
     """In the order in which the page's code takes them."""
     n_averaged: int | None
     """Number of rows that effects are averages over; None for the effects of the typical row alone."""
-    sizes: Sizes | None
+    sizes: dict[str, Any] | None
+    """The chart of held-out R² of other sizes."""
     picture: str | None
     """SVG, made of known elements only."""
     picture_note: str
     warnings: tuple[str, ...]
     constraints: tuple[str, ...]
     """Constraints that were set and hold for every input, a line each."""
-    facts: tuple[Fact, ...]
-    rows: DataRows | None
+    facts: dict[str, str]
+    commands: dict[str, str]
+    """Facts that are code."""
+    rows: dict[str, Any] | None
+    """Rows as the page's code takes them: their numbers, counted from 1, values or codes by column, and targets."""
+    n_rows: int
     script: str
     """The exported model."""
     category_constants: tuple[str | None, ...]

@@ -15,10 +15,9 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from dln.circuit._words import counted, thousands
+from dln.circuit._words import counted, thousands, weight_text
 from dln.readers._intervals import USUAL
-from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart, step_chart
+from dln.report import _geometry
 from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
@@ -30,30 +29,24 @@ _SCRIPTS: Final = (
 
 
 def render(data: ReportData) -> str:
-    template = _environment().get_template("page.html")
-    style, script = "\n".join(map(_asset, _STYLES)), _script(data)
     columns = sorted(enumerate(data.columns), key=lambda one: -one[1].importance)
-    policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    )
-    return template.render(
+    return render_page(
+        "page.html",
+        _script(data),
         data=data,
         columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
-        charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
-        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.intervals),
-        sizes=None if data.sizes is None else sizes_chart(data.sizes),
-        style=style,
-        script=script,
-        policy=policy,
+        charts={j: _geometry.effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
+        scatter=None if data.scores is None else _geometry.scatter_chart(data.scores, data.known.intervals),
         page_data=_json(_page_data(data)),
     )
 
 
-def render_page(template: str, **values: object) -> str:
-    """Return a page without a script."""
+def render_page(template: str, script: str = "", **values: object) -> str:
+    """Return a page whose policy allows its own style and script alone."""
     style = "\n".join(map(_asset, _STYLES))
-    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    return _environment().get_template(template).render(style=style, policy=policy, **values)
+    allowed = f"script-src {_hash(script)}; " if script else ""
+    policy = f"default-src 'none'; {allowed}style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _environment().get_template(template).render(style=style, script=script, policy=policy, **values)
 
 
 def render_part(template: str, **values: object) -> str:
@@ -68,22 +61,20 @@ def _script(data: ReportData) -> str:
 
 
 def _page_data(data: ReportData) -> dict[str, Any]:
-    rows, intervals = data.rows, data.known.intervals
+    intervals = data.known.intervals
     return {
         "decimals": data.decimals,
         "interval": None if intervals is None else [data.known.half_width, *astuple(intervals.scale), intervals.limits],
-        "line": [*SIDES, *LINE],
+        "line": [*_geometry.SIDES, *_geometry.LINE],
         "columns": list(map(_column, data.columns)),
-        "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},
+        "rows": data.rows,
     }
 
 
 def _column(column: InputColumn) -> dict[str, Any]:
     if isinstance(column, NumberColumn):
-        averages = [float(f"{level:.7g}") for level in column.averages]
-        return {name: getattr(column, name) for name in ("typical", "learned", "ends", "cutoffs")} | {
-            "averages": averages
-        }
+        plain_values = {name: getattr(column, name) for name in ("typical", "learned", "ends", "cutoffs")}
+        return {**plain_values, "averages": [float(f"{level:.7g}") for level in column.averages]}
     codes, labels = [option.code for option in column.options], [option.label for option in column.options]
     return {"typical": column.typical, "codes": codes, "labels": labels}
 
@@ -112,7 +103,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (alike, plain, points, signed, thousands, percent, counted, bar, step_chart)
-    environment.filters |= {function.__name__: function for function in filters}
-    environment.globals["usual"] = percent(USUAL)
+    own = ("alike", "plain", "points", "signed", "percent", "bar", "step_chart")
+    environment.filters |= {name: getattr(_geometry, name) for name in own}
+    environment.filters |= {"thousands": thousands, "counted": counted, "weight_text": weight_text}
+    environment.globals["usual"] = _geometry.percent(USUAL)
     return environment

@@ -1,9 +1,11 @@
-"""``model.report``, and HTML for notebooks."""
+"""The page of a model and its card, which has the same content for auditors, and HTML for notebooks."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,25 @@ from dln.circuit._words import name_text
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
-from dln.report._card import ModelCard, model_card
 from dln.report._diff import ModelDiff, diff_models
-from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
+from dln.report._page_data import CardGroup, CardRule, InputColumn, NumberColumn, Piece, Scorecard
 from dln.report._scorecard import scorecard
+
+
+class ModelCard(dict[str, Any]):
+    """A model card: a dictionary of plain values; ``print`` shows it as Markdown, `save` writes either."""
+
+    def __str__(self) -> str:
+        return _rendered("card.md", card=dict(self))
+
+    _repr_markdown_ = __str__
+
+    def save(self, path: AnyPath) -> Path:
+        """Write the card, as JSON where the path ends in .json and otherwise as Markdown; return the path."""
+        is_json = Path(path).suffix.lower() == ".json"
+        text = json.dumps(self, ensure_ascii=False, indent=2, allow_nan=False) + "\n" if is_json else str(self)
+        write_atomically(path, text.encode())
+        return Path(path)
 
 
 class ReportableModel(ReadableModel):
@@ -116,6 +133,44 @@ def write_report(model: ReportableModel, path: AnyPath, X: Any = None, y: Any = 
 
     write_atomically(path, render(collect(model, X, y, **options)).encode())
     return Path(path)
+
+
+def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: Any) -> ModelCard:
+    """Return the card of a fitted model; `options` are those of `collect`."""
+    from dln.report._collect import collect
+
+    data, rules = collect(model, X, y, **options), model.rules_
+    scores = {} if data.scores is None else asdict(data.scores)
+    return ModelCard(
+        target=data.target,
+        learner=type(model).__name__,
+        size=rules.size_text,
+        intended_use={"purpose": "", "users": "", "not_intended_for": ""},
+        facts={name: text for name, text in (data.facts | data.commands).items() if name in _FACTS},
+        training={name: getattr(data.known, name) for name in _TRAINING},
+        columns=list(map(_column, data.columns)),
+        data=data.source,
+        evaluation={name: scores[name] for name in _SCORES} if scores else None,
+        calibration=scores.get("calibration"),
+        subgroups=scores.get("by_column"),
+        constraints=list(data.constraints),
+        limits=list(data.warnings),
+        decimals=rules.decimals,
+        intercept=rules.intercept,
+        rules=[{"rule": row.rule, "weight": row.weight} for row in rules],
+    )
+
+
+_FACTS = ("Learned from", "Learned with", "Seed", "Cost of a prediction", "SHA-256 of the model file")
+_TRAINING = ("n_rows", "target_ends", "r2", "half_width", "middle_error")
+_SCORES = ("n_rows", "r2", "mean_absolute_error", "bias", "covered")
+
+
+def _column(column: InputColumn) -> dict[str, Any]:
+    facts = {"name": column.name, "importance": column.importance, "missing": column.missing}
+    if isinstance(column, NumberColumn):
+        return {**facts, "learned": column.learned}
+    return {**facts, "categories": [option.label for option in column.options if option.code >= 0]}
 
 
 # --- notebooks --------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from dln.circuit._words import (
 )
 from dln.readers._curves import Curve
 from dln.readers._rules import FEW_ROWS, RuleRow, RuleTable, rests_on_few
-from dln.report._figures import percent, plain
+from dln.report._geometry import percent, plain
 from dln.report._page_data import CardBand, CardGroup, CardRule, Piece, Scorecard, Words
 
 #: Characters of a rule on one line, with two columns of rules on a sheet.
@@ -42,7 +42,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     # A rule too long to be printed has no formula.
     formulas = [formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else False for node in nodes]
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
-    total = math.fsum(map(_moved, rules)) or 1.0
+    total = math.fsum(row.moved for row in rules) or 1.0
     groups = list(_sharing_groups(circuit, formulas, rules))
     grouped = {rule.index for group in groups for rule in group.rules}
     for row in (row for row in rules if row.index not in grouped):
@@ -50,15 +50,14 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     # A heading for a single rule would repeat the rule.
     single = [key for key, rows in by_columns.items() if len(key) != 1 and len(rows) == 1]
     if len(single) > 1:
-        alone = [row for key in single for row in by_columns.pop(key)]
-        by_columns[()] = alone
+        by_columns[()] = [row for key in single for row in by_columns.pop(key)]
 
     def staircase(row: RuleRow) -> tuple[float, float]:
         """Order rules on one column by their cut-offs, others by their contributions."""
         condition = formulas[row.index]
         if isinstance(condition, NumberCondition) and condition.ends:
             return condition.ends[0], condition.ends[-1]
-        return math.inf, -_moved(row)
+        return math.inf, -row.moved
 
     bands = {curve.column: _card_bands(circuit, curve) for curve in rules.split()[1]}
     for key, rows in by_columns.items():
@@ -66,7 +65,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
         made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
         names = tuple(name_text(circuit.columns[j].name) for j in key)
         curve = bands.get(key[0], ()) if len(key) == 1 else ()
-        groups.append(CardGroup(names, made, math.fsum(map(_moved, rows)) / total, bands=curve))
+        groups.append(CardGroup(names, made, math.fsum(row.moved for row in rows) / total, bands=curve))
     groups.sort(key=lambda group: (not group.columns and not group.shared, -group.share))
     facts = name_text(rules.target), circuit.intercept, circuit.decimals
     return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))
@@ -85,17 +84,17 @@ def _lines(group: CardGroup) -> int:
 def _card_bands(circuit: Circuit, curve: Curve) -> tuple[CardBand, ...]:
     made = []
     for band in curve.bands:
-        words, ends = _pieces(formula_text(band.condition, circuit.columns, _MARKED)), None
-        if isinstance(band.condition, NumberCondition) and band.condition.ends:
-            low, high = (-math.inf, *band.condition.ends, math.inf)[not band.condition.low :][:2]
+        ends, condition = None, band.condition
+        if isinstance(condition, NumberCondition) and condition.ends:
+            low, high = (-math.inf, *condition.ends, math.inf)[not condition.low :][:2]
             ends = low, high
-        made.append(CardBand(words, band.weight, ends))
+        made.append(CardBand(_pieces(formula_text(condition, circuit.columns, _MARKED)), band.weight, ends))
     return tuple(made)
 
 
 def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable) -> Iterator[CardGroup]:
     """Yield groups of rules that are "one condition and more": the condition whose rules move most first."""
-    rest, total = list(rules), math.fsum(map(_moved, rules)) or 1.0
+    rest, total = list(rules), math.fsum(row.moved for row in rules) or 1.0
     while True:
         sharing: dict[Formula, list[RuleRow]] = {}
         for row in rest:
@@ -103,7 +102,7 @@ def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTa
             for part in whole.parts if isinstance(whole, AllOf) else ():
                 if isinstance(part, NumberCondition | CategoryCondition):
                     sharing.setdefault(part, []).append(row)
-        moved = {one: math.fsum(map(_moved, rows)) for one, rows in sharing.items() if len(rows) >= MIN_SHARING}
+        moved = {one: math.fsum(row.moved for row in rows) for one, rows in sharing.items() if len(rows) >= MIN_SHARING}
         if not moved:
             return
         condition = max(moved, key=lambda one: moved[one])
@@ -118,11 +117,6 @@ def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTa
         yield CardGroup((), tuple(made), moved[condition] / total, _pieces(head))
         taken = {rule.index for rule in made}
         rest = [row for row in rest if row.index not in taken]
-
-
-def _moved(row: RuleRow) -> float:
-    """Return a rule's contribution, or its absolute weight if its support is unknown."""
-    return abs(row.weight) if math.isnan(row.contribution) else row.contribution
 
 
 # --- words of rules ---------------------------------------------------------------------------------------------------
@@ -167,16 +161,11 @@ def caveats(
 
 def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
     known = [(rule, rule.support) for group in card.groups for rule in group.rules if rule.support is not None]
-    few = [rule for rule, support in known if rests_on_few(support, n_learned)]
-    if few:
-        listed = "; ".join(_text(rule) for rule in few[:_LISTED])
-        more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
+    if few := [rule for rule, support in known if rests_on_few(support, n_learned)]:
+        texts = ["".join(piece.text for piece in (*rule.shared, *rule.words)) for rule in few[:_LISTED]]
+        listed = "; ".join(texts) + f"; and {len(few) - _LISTED} more" * (len(few) > _LISTED)
         rest = "rests" if len(few) == 1 else "rest"
-        yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {listed}{more}."
-
-
-def _text(rule: CardRule) -> str:
-    return "".join(piece.text for piece in (*rule.shared, *rule.words))
+        yield f"{counted(len(few), 'rule')} {rest} on fewer than {FEW_ROWS} of the rows learned from: {listed}."
 
 
 def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
@@ -186,10 +175,8 @@ def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, fl
         yield f"{name} is missing in {percent(missing)} of the rows."
     if column.categories is None and column.name in ranges:
         low, high = ranges[column.name]
-        n_outside = int(((values < low) | (values > high)).sum())
-        if n_outside:
-            ends = f"{plain(low)} to {plain(high)}"
-            verb = "lies" if n_outside == 1 else "lie"
-            yield f"{name}: {counted(n_outside, 'value')} {verb} outside of {ends}, which the model learned from."
+        if n_outside := int(((values < low) | (values > high)).sum()):
+            lie = f"{counted(n_outside, 'value')} {'lies' if n_outside == 1 else 'lie'}"
+            yield f"{name}: {lie} outside of {plain(low)} to {plain(high)}, which the model learned from."
     if column.categories and isinstance(column.categories[0], bool) and (n_unknown := int((values == UNKNOWN).sum())):
         yield f"{name} is neither true nor false in {counted(n_unknown, 'row')}."

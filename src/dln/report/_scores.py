@@ -12,8 +12,8 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.readers._intervals import USUAL, Intervals
-from dln.report._figures import plain
-from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores, Tenth
+from dln.report._geometry import plain
+from dln.report._page_data import ErrorBin, ErrorsByColumn, Scores, Tenth
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def score_rows(
     if intervals is not None:
         low, high = intervals.ends(predicted, USUAL)
         inside = (low <= y) & (y <= high)
-    by_column = [errors_by(*column, error, inside) for column in columns]
+    by_column = sorted((errors_by(*column, error, inside) for column in columns), key=pattern, reverse=True)
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
@@ -47,9 +47,7 @@ def score_rows(
         covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=pattern, reverse=True))[
-            :_MOST_COLUMNS
-        ],
+        by_column=tuple(one for one in by_column if len(one.bins) > 1)[:_MOST_COLUMNS],
         calibration=_tenths(y, predicted),
     )
 
@@ -65,15 +63,13 @@ def _r2(y: Floats, error: Floats) -> float | None:
     return r2 if np.isfinite(r2) else None
 
 
-def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cell, ...]:
+def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[tuple[float, float, int], ...]:
     low, high = ends
     width = (high - low) / _SQUARES or 1.0
     squares = [np.clip(((values - low) / width).astype(np.intp), 0, _SQUARES - 1) for values in (y, predicted)]
     counts = np.zeros((_SQUARES, _SQUARES), dtype=np.intp)
     np.add.at(counts, (squares[0], squares[1]), 1)
-    return tuple(
-        Cell(low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts)
-    )
+    return tuple((low + (i + 0.5) * width, low + (k + 0.5) * width, int(counts[i, k])) for i, k in np.argwhere(counts))
 
 
 def errors_by(
