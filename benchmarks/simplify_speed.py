@@ -43,7 +43,7 @@ def trained(layers: list[int]) -> Circuit:
     X, y = make_friedman1(n_samples=2000, n_features=10, noise=1.0, random_state=0)
     found: list[Circuit] = []
     with mock.patch("dln._dln.simplify", side_effect=lambda circuit: found.append(circuit) or simplify(circuit)):
-        DLNRegressor(hidden_layer_sizes=layers, refit=None, max_epochs=50, n_jobs=1, random_state=0).fit(X, y)
+        DLNRegressor(hidden_layer_sizes=layers, refit=False, max_epochs=50, n_jobs=1, random_state=0).fit(X, y)
     return found[0]
 
 

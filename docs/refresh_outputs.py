@@ -1,6 +1,6 @@
 """Run pages from top to bottom and replace the outputs that they show.
 
-python docs/refresh_outputs.py                      # the README and the gallery, from the root of the repository
+python docs/refresh_outputs.py                      # the README, how-tos and the gallery, from the root
 python docs/refresh_outputs.py docs/gallery/*.md    # some pages
 """
 
@@ -33,13 +33,19 @@ def main() -> None:
     """Rewrite the text blocks of the pages."""
     named = [Path(name).resolve() for name in sys.argv[1:]]
     sys.path.insert(0, str(ROOT / "src"))
-    for page in named or [ROOT / "README.md", *sorted((ROOT / "docs" / "gallery").glob("*.md"))]:
+    for page in named or [*pages(), *sorted((ROOT / "docs" / "gallery").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "examples").symlink_to(ROOT / "examples")
             os.chdir(folder)
             page.write_text(MADE_WITH.sub(made_with(), refreshed(text)), encoding="utf-8")
         os.chdir(ROOT)
+
+
+def pages() -> list[Path]:
+    """Return the pages whose outputs are tested: they state what these were made with."""
+    candidates = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+    return [page for page in candidates if MADE_WITH.search(page.read_text(encoding="utf-8"))]
 
 
 def made_with() -> str:

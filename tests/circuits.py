@@ -120,6 +120,19 @@ def every_case(circuits: Sequence[Circuit] | Circuit, max_rows: int = 50_000) ->
     return [rng.choice(values, max_rows) for values in choices]
 
 
+def worst_step(circuit: Circuit, column: int, direction: int) -> float:
+    """Return the largest step against the direction as a column rises, over every case of a circuit."""
+    table = every_case(circuit, max_rows=200_000)
+    predicted = direction * np.rint(circuit.evaluate(table) * 10.0**circuit.decimals)
+    runs: dict[tuple[object, ...], list[tuple[float, float]]] = {}
+    for i, row in enumerate(zip(*(values.tolist() for values in table), strict=True)):
+        if not math.isnan(row[column]):
+            rest = tuple("missing" if math.isnan(value) else value for j, value in enumerate(row) if j != column)
+            runs.setdefault(rest, []).append((row[column], predicted[i]))
+    steps = [np.diff([value for _, value in sorted(run)]) for run in runs.values()]
+    return float(-np.concatenate(steps).min(initial=0.0))
+
+
 def _interesting_values(circuit: Circuit, index: int) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
     """Return the values of one column that matter to the circuit, a few more, and what should never be there."""
     categories = circuit.columns[index].categories

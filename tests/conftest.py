@@ -30,7 +30,7 @@ def friedman():
 
     X, y = make_friedman1(500, noise=1.0, random_state=0)
     inputs = bin_table([Column(f"x{k}") for k in range(X.shape[1])], list(X.T), np.ones(500), None, 1)
-    return Task(inputs, (y - y.mean()) / y.std(), np.ones(500), 1.0)
+    return Task(inputs, (y - y.mean()) / y.std(), np.ones(500), 5.0)
 
 
 @pytest.fixture(scope="session")

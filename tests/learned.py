@@ -36,7 +36,7 @@ def some_inputs(rng: np.random.Generator, n_rows: int, n_numbers: int, n_bits: i
 def task_of(inputs: Inputs, y: Floats, weight: Floats | None = None) -> Task:
     """Return a task whose rows are rows of the table."""
     weight = np.ones(len(y)) if weight is None else weight
-    return Task(inputs, y, weight, float(weight.mean()))
+    return Task(inputs, y, weight, 5.0 * float(weight.mean()))
 
 
 def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3) -> Task:

@@ -74,12 +74,12 @@ def some_table(kind: str) -> tuple[pd.DataFrame, pd.Series]:
         {
             "age": rng.integers(18, 90, n).astype(float),
             "bmi": rng.normal(27, 4, n).round(2),
-            "town": rng.integers(0, 60, n).astype(str),
+            "town": np.char.add("t", rng.integers(0, 60, n).astype(str)),
             "region": rng.choice(["a", "b", "c", "d"], n),
             "smoker": rng.random(n) < 0.3,
         }
     )
-    y = 3.0 * X["age"] + 40.0 * X["smoker"] + X["town"].astype(int) % 7 * 5.0 + rng.normal(size=n)
+    y = 3.0 * X["age"] + 40.0 * X["smoker"] + X["town"].str[1:].astype(int) % 7 * 5.0 + rng.normal(size=n)
     if kind == "missing":
         X = X.mask(rng.random(X.shape) < 0.2).astype({"smoker": object})
         X["smoker"] = X["smoker"].map({True: "yes", False: "no"})

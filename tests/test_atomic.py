@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,34 @@ def test_links_and_permissions_stay(tmp_path: Path):
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are a Unix matter")
+def test_a_pipe_is_written_and_not_replaced(tmp_path: Path):
+    """What is there and is no regular file is opened and written: it stays what it is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, b"new")
+    assert os.read(reader, 100) == b"new"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [file.name for file in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_device_stays_a_device():
+    """A device that cannot hold the bytes raises what the system says, and is not replaced by a file."""
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically("/dev/full", b"new")
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+def test_a_link_is_followed(tmp_path: Path):
+    """A symbolic link stays one, and the file that it names is written, also where that was not there yet."""
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "file")
+    for data in (b"first", b"second"):
+        write_atomically(link, data)
+        assert link.is_symlink()
+        assert (tmp_path / "file").read_bytes() == data

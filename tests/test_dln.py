@@ -6,6 +6,7 @@ import pickle
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dln
@@ -26,7 +27,22 @@ def test_the_default_is_the_networks_hard_forward_pass(houses):
     assert model.network_circuit_ == model.circuit_
 
 
-def test_refit_weights_are_no_worse_than_the_networks(houses):
+@pytest.mark.parametrize("settings", [{}, {"refit": True}, {"max_conditions": 3}])
+def test_a_network_is_measured_on_the_categories_of_the_table(settings):
+    """How often rules fire and what they explain is counted right where the network names few of the categories."""
+    rng = np.random.default_rng(0)
+    town = rng.integers(12, size=300)
+    X, y = pd.DataFrame({"town": np.array(list("abcdefghijkl"))[town]}), 5.0 * (town > 8) + rng.normal(size=300)
+    model = network(hidden_layer_sizes=(4,), random_state=0, **settings).fit(X, y, X_val=X, y_val=y)
+    assert 0 < len(model.circuit_.columns[0].categories) < 12
+    fires = model.circuit_.rule_values(model._values(X))
+    np.testing.assert_allclose(model.support_, [rule.mean() for rule in fires])
+    judged = [point.r2 for point in model.frontier_ if point.circuit == model.circuit_]
+    assert judged == pytest.approx([model.score(X, y)] * len(judged), abs=1e-3)
+    assert judged
+
+
+def test_refitted_weights_are_no_worse_than_the_networks(houses):
     """With `refit` the weights are solved for on all rows: the training error does not rise, the rules stay."""
     X, y = houses
     plain, refitted = network(random_state=3).fit(X, y), network(random_state=3, refit=True).fit(X, y)
@@ -148,7 +164,15 @@ def test_summary_shows_what_was_trained(houses, tmp_path):
     model = network(random_state=0, max_conditions=5).fit(X, y)
     text = str(model)
     assert text == model.summary()
-    for part in ("layers of 12, 8 neurons", "15 epochs", "of 8", "simplified to", "multiply", "select", "inputs used"):
+    for part in (
+        "layers of 12, 8 neurons",
+        "15 epochs",
+        "of 8",
+        "20, simplified to",
+        "multiply",
+        "select",
+        "inputs used",
+    ):
         assert part in text
     assert f"{len(model.network_circuit_.rules)} rules" in text
     assert f"{model.rules_.n_conditions} conditions" in text

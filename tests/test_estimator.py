@@ -36,3 +36,13 @@ def test_teachers_steady_a_noisy_target():
             model = small(n_teachers=n_teachers, n_synthetic_rows=1000, max_conditions=40, n_grown_rules=100)
             found.append(model.fit(X, y).score(X_new, y_new))
     assert np.mean(scores[2]) > np.mean(scores[0])
+
+
+@pytest.mark.parametrize(("least", "rows"), [(12, 12), (0.1, 20)])
+def test_every_rule_rests_on_rows_enough(least, rows):
+    """A rule fires, and does not fire, on `min_samples_rule` rows of the table, whatever synthetic rows add."""
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    model = small(n_teachers=1, n_synthetic_rows=500, max_conditions=40, min_samples_rule=least, n_generations=2)
+    support = 200 * np.array(model.fit(X, y).support_)
+    assert len(support) > 2
+    assert np.minimum(support, 200 - support).min() >= rows - 1e-6

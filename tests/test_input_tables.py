@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from sklearn.datasets import make_friedman1
 
+from dln import UnknownCategoryWarning
 from models import small, some_table
 
 
@@ -44,7 +45,8 @@ def test_unknown_categories_and_missing_values_are_predicted(houses):
     row = X.iloc[[0]].copy()
     row["district"] = "atlantis"
     row["area"] = np.nan
-    assert np.isfinite(model.predict(row)).all()
+    with pytest.warns(UnknownCategoryWarning, match="'atlantis' in column 'district'"):
+        assert np.isfinite(model.predict(row)).all()
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
@@ -104,5 +106,5 @@ def test_shared_categories_are_named_by_no_rule():
     X, y = some_table("mixed")
     model = small(max_categories=3, max_conditions=60).fit(X[["town"]], y)
     assert all(len(literal.codes) == 1 for literal in model.circuit_.literals)
-    rare = X.assign(town="elsewhere")[["town"]]
-    assert len(set(model.predict(rare))) == 1
+    with pytest.warns(UnknownCategoryWarning, match="'elsewhere' in column 'town' .300 rows."):
+        assert len(set(model.predict(X.assign(town="elsewhere")[["town"]]))) == 1

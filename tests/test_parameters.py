@@ -14,6 +14,8 @@ from models import network, small
         ({"max_conditions": 0}, "max_conditions"),
         ({"max_rule_length": 0}, "max_rule_length"),
         ({"max_rules": 0}, "max_rules"),
+        ({"min_samples_rule": 0}, "min_samples_rule"),
+        ({"min_samples_rule": 0.3}, "min_samples_rule"),
         ({"n_teachers": -1}, "n_teachers"),
         ({"loss": "mse"}, "loss"),
         ({"quantile": 1.0}, "quantile"),
@@ -64,5 +66,5 @@ def test_each_class_refuses_the_parameters_of_the_other():
 
 def test_parameters_are_few():
     """Few enough parameters to be read; the published method and its ablations need the most."""
-    assert len(RuleRegressor().get_params()) <= 16
+    assert len(RuleRegressor().get_params()) <= 22
     assert len(DLNRegressor().get_params()) <= 31

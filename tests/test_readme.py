@@ -57,8 +57,11 @@ def test_the_code_on_a_page_runs(page, capsys):
     capsys.readouterr()
 
 
-def test_the_readme_shows_what_is_printed():
-    """Every output in the README is what its commands and programs print, digit for digit but for seconds.
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "<!-- outputs made with" in page.read_text()], ids=page_name
+)
+def test_a_page_shows_what_is_printed(page):
+    """Every output in the README and the like is what its commands and programs print, digit for digit but for seconds.
 
     After a change in learning: python docs/refresh_outputs.py. With other libraries or on another machine, last digits
     may differ.
@@ -66,9 +69,9 @@ def test_the_readme_shows_what_is_printed():
     spec = importlib.util.spec_from_file_location("refresh_outputs", ROOT / "docs" / "refresh_outputs.py")
     refresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(refresh)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
     if refresh.made_with() not in text:
-        pytest.skip(f"the README has {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
+        pytest.skip(f"the page has {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
     assert refresh.SECONDS.sub("", refresh.refreshed(text)) == refresh.SECONDS.sub("", text)
 
 

@@ -16,13 +16,17 @@ if TYPE_CHECKING:
     from dln._dln import DLNRegressor
     from dln._errors import (
         CircuitError,
+        ColumnWarning,
         CompileCacheWarning,
+        ConstraintError,
         ExportError,
         MissingExtraError,
         ModelFileError,
         NotVerifiedWarning,
         PrecisionWarning,
+        RuleSyntaxError,
         TimeLimitWarning,
+        UnknownCategoryWarning,
         VerificationError,
     )
     from dln._load import Predictor, load, load_predictor
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Circuit",
     "CircuitError",
+    "ColumnWarning",
     "CompileCacheWarning",
+    "ConstraintError",
     "DLNRegressor",
     "ExportError",
     "MissingExtraError",
@@ -42,7 +48,9 @@ __all__ = [
     "PrecisionWarning",
     "Predictor",
     "RuleRegressor",
+    "RuleSyntaxError",
     "TimeLimitWarning",
+    "UnknownCategoryWarning",
     "VerificationError",
     "__version__",
     "load",

@@ -13,12 +13,12 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
+from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
-    CircuitRegressor,
     Rows,
     Unseen,
     draw_seed,
@@ -31,12 +31,13 @@ from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._conditions import count_conditions
 from dln.circuit.simplify import simplify
 from dln.data._encoding import Encoded
-from dln.data._folds import held_out_weights
+from dln.data._folds import Floats
 from dln.network._discretize import discretize
 from dln.network._layout import Data
 from dln.network._reduce import LabelledRows, Reduction, mean_circuit
 from dln.network._train import Architecture, Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
+from dln.readers._intervals import Source
 from dln.readers._rules import rule_support
 from dln.solve._losses import Loss
 
@@ -56,7 +57,7 @@ MAX_FRONTIER_ROWS: Final = 25_000
 BLOCK: Final = 65_536
 
 
-class DLNRegressor(CircuitRegressor):
+class DLNRegressor(EditableRegressor):
     """The differentiable logic network of Yue and Jha, frozen into a Boolean circuit after training.
 
     With its defaults it is the published method and nothing else: thresholds, layers of two-input logic gates and a
@@ -105,6 +106,9 @@ class DLNRegressor(CircuitRegressor):
     validation_fraction : float or None, default=0.1
         Share of the rows that is held out to choose the epoch of the model, unless `fit` is given ``X_val`` and
         ``y_val``. None: all rows are trained on, and the last epoch is kept.
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
+        Folds of the rows: the last one chooses the epoch, instead of a share of the rows, and ridge penalties (`refit`)
+        are chosen on all.
     n_networks : int, default=1
         Networks to train, each from its own start. The model is their mean; with `max_conditions`, the best rules of
         all.
@@ -138,6 +142,8 @@ class DLNRegressor(CircuitRegressor):
         The whole network; with `max_conditions`, the one that the model was selected from.
     frontier_ : Frontier
         The best sets of neurons for fewer conditions, with their R² on the held-out rows; computed when first used.
+    intervals_ : Intervals
+        Prediction intervals, from errors on the held-out rows.
     history_ : dict of lists
         Per epoch: network, epoch, training_loss, validation_loss, temperature, learning_rate, open_rules, is_best.
     n_iter_ : int
@@ -204,6 +210,7 @@ class DLNRegressor(CircuitRegressor):
         batch_size: int = 32,
         max_epochs: int = 200,
         validation_fraction: float | None = 0.1,
+        cv: Any = None,
         n_networks: int = 1,
         refit: bool = False,
         max_conditions: int | None = None,
@@ -235,6 +242,7 @@ class DLNRegressor(CircuitRegressor):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.n_networks = n_networks
         self.refit = refit
         self.max_conditions = max_conditions
@@ -247,8 +255,12 @@ class DLNRegressor(CircuitRegressor):
         self.verbose = verbose
         self.callbacks = callbacks
 
+    refit_weights = EditableRegressor._refit  # noqa: SLF001 (`RuleRegressor.refit`; here `refit` is a parameter)
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None
+    ) -> Self:
         """Train the network and freeze it.
 
         Parameters
@@ -261,6 +273,8 @@ class DLNRegressor(CircuitRegressor):
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
             Held-out rows that choose the epoch, instead of a share of the training rows.
+        groups : array-like of shape (n_samples,), optional
+            A label for every row, a patient's for example: groups are held out whole.
 
         Returns
         -------
@@ -269,11 +283,11 @@ class DLNRegressor(CircuitRegressor):
         """
         deadline = Deadline(self.max_seconds)
         architecture = self._architecture()
-        rows = Rows(self, X, y, sample_weight)
+        rows = Rows(self, X, y, sample_weight, groups)
         held_out = rows.unseen(X_val, y_val)
         seed = draw_seed(self.random_state)
-        held_weight = self._held_weight(rows, held_out, seed)
-        task = self._task(rows, held_out, held_weight, architecture, seed)
+        parts = self._parts(rows, held_out, seed)
+        task = self._task(rows, held_out, parts, architecture, seed)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             networks = train_networks(
                 task,
@@ -286,7 +300,7 @@ class DLNRegressor(CircuitRegressor):
             del task  # it holds the encoded table
             # One thread: the last bits of a matrix product depend on their number.
             with threadpool_limits(limits=1):
-                self._freeze(X, rows, networks, held_out, held_weight)
+                self._freeze(X, rows, networks, held_out, parts)
         end_early(deadline, self.max_seconds, "the model is that of the best epoch so far")
         return self
 
@@ -310,31 +324,32 @@ class DLNRegressor(CircuitRegressor):
             return
         own = self._frontier[-1]
         with threadpool_limits(limits=1):
-            points = _points(pending, [size for size in SIZES if size < (own.conditions or 0)])
+            points, _ = _points(pending, [size for size in SIZES if size < (own.conditions or 0)])
         columns = self.circuit_.columns
         smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
         self._frontier = Frontier((*smaller, own))
 
-    def _held_weight(self, rows: Rows, held_out: Unseen | None, seed: int) -> npt.NDArray[np.float64]:
-        """Return the part of each distinct row's weight that is held out of training, ``(n_distinct,)``."""
+    def _parts(self, rows: Rows, held_out: Unseen | None, seed: int) -> tuple[Floats, Floats]:
+        """Return the parts of each distinct row's weight to validate on and to train on, ``(n_distinct,)`` each."""
         weight = rows.distinct.weight
-        if self.validation_fraction is None or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
-            return np.zeros(len(weight))
-        return held_out_weights(weight, self.validation_fraction, rows.counts, seed)
+        is_divided = self.validation_fraction is not None or self.cv is not None
+        if not is_divided or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
+            return np.zeros(len(weight)), weight
+        return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
 
     def _task(
         self,
         rows: Rows,
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
         architecture: Architecture,
         seed: int,
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
-        weight = rows.distinct.weight
+        held_weight, weight = parts
         data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
-        trained = np.flatnonzero(weight > held_weight)
-        training = (weight - held_weight) / (weight - held_weight)[trained].mean()
+        trained = np.flatnonzero(weight)
+        training = weight / weight[trained].mean()
         validation = None
         if held_out is not None:
             validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
@@ -386,7 +401,7 @@ class DLNRegressor(CircuitRegressor):
         rows: Rows,
         networks: Sequence[Trained],
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
         target = rows.target
@@ -405,19 +420,22 @@ class DLNRegressor(CircuitRegressor):
         if not networks:  # there is nothing to decide by: the mean
             mean = on_grid(target.mean, target.decimals)
             circuits = [Circuit(rows.encoder.columns, (), (), (), mean, target.decimals)]
-        reduction = self._reduction(circuits, rows, held_out, held_weight)
+        reduction = self._reduction(circuits, rows, held_out, parts)
         solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
+        judged_whole = reduction.refitted(reduction.training) if solves else whole
+        own = _point(whole, reduction, judged_whole)  # before codes change: the rows have the codes of all categories
         points: list[Point] = []
+        judged: Circuit | None = None
         if self.max_conditions is not None:
-            points = _points(reduction, [size for size in SIZES if size < self.max_conditions] + [self.max_conditions])
+            sizes = [*(size for size in SIZES if size < self.max_conditions), self.max_conditions]
+            points, judged = _points(reduction, sizes)
             whole, *smaller = without_unused_categories([whole, *(point.circuit for point in points if point.circuit)])
             points = [replace(point, circuit=circuit) for point, circuit in zip(points, smaller, strict=True)]
         else:
             # A smaller model may name categories that only neurons beside the simplified rules read.
             whole, _ = without_unused_categories([whole, reduction.nodes])
-        judged = reduction.refitted(reduction.training) if solves else whole
-        own = _point(whole, reduction, judged)
+        own = replace(own, circuit=whole)
         self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
@@ -434,35 +452,42 @@ class DLNRegressor(CircuitRegressor):
             "layers": list(layer_sizes(self.hidden_layer_sizes)),
             "temperature": float(networks[0].temperature if networks else self.temperature),
             "open_rules": [len(circuit.rules) for circuit in circuits],
-            "gates": sum(len(circuit.gates) for circuit in circuits),
+            "gates": len(networks) * sum(layer_sizes(self.hidden_layer_sizes)),
         }
         self.training_facts_ = {**self.training_facts_, "network": facts}
+        if (validation := reduction.held_out) is not None:
+            predicted = (judged or judged_whole).evaluate(validation.values)
+            y = rows.target.mean + rows.target.spread * validation.y
+            source: Source = "folds" if held_out is None else "rows set aside"
+            self._set_intervals(predicted, y, validation.weight, source, None)
 
     def _reduction(
         self,
         circuits: Sequence[Circuit],
         rows: Rows,
         held_out: Unseen | None,
-        held_weight: npt.NDArray[np.float64],
+        parts: tuple[Floats, Floats],
     ) -> Reduction:
         """Return the networks with the rows on which weights are solved for and smaller models are judged."""
         some, values = rows.sample(MAX_ROWS)
         n, target = len(some.index), rows.target
-        labelled = LabelledRows(values, target.standardise(rows.y[some.index]), some.weight, rows.counts[:n])
+        y, division = target.standardise(rows.y[some.index]), rows.division.at(slice(n))
+        labelled = LabelledRows(values, y, some.weight, rows.counts[:n], division)
+        held_weight, training_weight = (part[:n] for part in parts)
         training, validation = labelled, None
         if held_out is not None:
             validation = LabelledRows(held_out.values, target.standardise(held_out.y), np.ones(len(held_out.y)))
-        elif held_weight[:n].any():
-            training = labelled.weighted(some.weight - held_weight[:n])
-            validation = labelled.weighted(held_weight[:n])
+        elif held_weight.any():
+            training, validation = labelled.weighted(training_weight), labelled.weighted(held_weight)
         return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
 
 
-def _points(reduction: Reduction, sizes: Sequence[int]) -> list[Point]:
-    """Return the best models of some sizes; R² is that of models that the held-out rows had no part in."""
+def _points(reduction: Reduction, sizes: Sequence[int]) -> tuple[list[Point], Circuit | None]:
+    """Return the best models of some sizes, and the largest as judged: without a part of the held-out rows in it."""
     models = reduction.select(sizes, reduction.rows)
     judged = models if reduction.held_out is None else reduction.select(sizes, reduction.training)
-    return [_point(models[size], reduction, judged[size], size) for size in sizes]
+    points = [_point(models[size], reduction, judged[size], size) for size in sizes]
+    return points, judged[sizes[-1]] if sizes else None
 
 
 def _point(circuit: Circuit, reduction: Reduction, judged: Circuit, size: int | None = None) -> Point:

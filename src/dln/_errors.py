@@ -46,6 +46,36 @@ class ModelFileError(ValueError):
         return clean(f"{self.path or 'the file'} is not a model that can be read: {where}{self.reason}")
 
 
+class RuleSyntaxError(ValueError):
+    """A rule whose text cannot be read, or names what the table does not have.
+
+    Parameters
+    ----------
+    rule : str
+        The text.
+    position : int
+        Index of the character where it cannot be read.
+    expected : str
+        What could stand there.
+
+    Examples
+    --------
+    >>> print(RuleSyntaxError("age > sixty", 6, "a number"))
+    the rule 'age > sixty' cannot be read at character 7, 'sixty': expected a number
+
+    """
+
+    def __init__(self, rule: str, position: int, expected: str) -> None:
+        super().__init__(rule, position, expected)  # all three, so that the error survives pickling
+        self.rule, self.position, self.expected = rule, position, expected
+
+    def __str__(self) -> str:
+        rest = repr(self.rule[self.position : self.position + 20]) if self.rule[self.position :] else "its end"
+        return clean(
+            f"the rule {self.rule!r} cannot be read at character {self.position + 1}, {rest}: expected {self.expected}"
+        )
+
+
 class MissingExtraError(ImportError):
     """The optional dependencies of a feature are not installed.
 
@@ -61,12 +91,15 @@ class MissingExtraError(ImportError):
     Examples
     --------
     >>> print(MissingExtraError("model.plot()", "plot", "pygraphviz"))
-    model.plot() needs the package 'pygraphviz', which is not installed: pip install 'dln[plot]'
+    model.plot() needs the package 'pygraphviz', which is not installed: in a clone of dln, pip install '.[plot]'
 
     """
 
     def __init__(self, feature: str, extra: str, missing: str) -> None:
-        super().__init__(f"{feature} needs the package {missing!r}, which is not installed: pip install 'dln[{extra}]'")
+        super().__init__(
+            f"{feature} needs the package {missing!r}, which is not installed: in a clone of dln, "
+            f"pip install '.[{extra}]'"
+        )
 
 
 def import_extra(package: str, feature: str, extra: str) -> Any:
@@ -86,6 +119,15 @@ class TimeLimitWarning(UserWarning):
 
     >>> import warnings
     >>> warnings.filterwarnings("ignore", category=TimeLimitWarning)  # for scripts that give little time on purpose
+    """
+
+
+class ConstraintError(ValueError):
+    """A model breaks a constraint of its user, or there is no proof that it keeps it.
+
+    >>> raise ConstraintError("not proved: price never rises as distance rises: it rises by 12 where distance rises …")
+    Traceback (most recent call last):
+    dln._errors.ConstraintError: not proved: price never rises as distance rises: it rises by 12 where distance rises …
     """
 
 
@@ -129,4 +171,20 @@ class PrecisionWarning(UserWarning):
 
     >>> import warnings
     >>> warnings.filterwarnings("error", category=PrecisionWarning)  # where rounded identifiers would be a mistake
+    """
+
+
+class ColumnWarning(UserWarning):
+    """A column of the training table is probably not what it is taken for: numbers as text, row numbers as inputs.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("error", category=ColumnWarning)  # where tables come from elsewhere
+    """
+
+
+class UnknownCategoryWarning(UserWarning):
+    """Rows to predict hold categories that the training table did not have: no rule names them.
+
+    >>> import warnings
+    >>> warnings.filterwarnings("ignore", category=UnknownCategoryWarning)  # where new categories are usual
     """

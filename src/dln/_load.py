@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dln._atomic import AnyPath
-from dln.circuit._circuit import Circuit
+from dln.circuit._circuit import Category, Circuit
+from dln.data._categories import warn_of_unknown
 from dln.data._reader import read_batches
 from dln.data._source import Table
 from dln.readers.model_file import MAX_BYTES, SavedModel, read_model
@@ -107,6 +109,9 @@ class Predictor:
     def __repr__(self) -> str:
         return f"Predictor({len(self.circuit_.columns)} columns, {len(self.circuit_.rules)} rules)"
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a predictor only predicts, it has no {name!r}: dln.load returns the whole model")
+
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the predictions of the saved model.
 
@@ -122,7 +127,14 @@ class Predictor:
         ndarray of shape (n_samples,)
 
         """
-        batches = [self._predict(batch) for batch in read_batches(X, self.circuit_.columns, self._used)]
+        unknown = Counter[tuple[str, Category]]()
+        predicted = self._predict_and_count(X, unknown)
+        warn_of_unknown(unknown)
+        return predicted
+
+    def _predict_and_count(self, X: Any, unknown: Counter[tuple[str, Category]]) -> npt.NDArray[np.float64]:
+        """Return predictions; rows of categories that the training table did not have are counted, not warned of."""
+        batches = [self._predict(batch) for batch in read_batches(X, self.circuit_.columns, self._used, unknown)]
         return np.concatenate(batches) if len(batches) > 1 else batches[0]
 
     def _predict(self, batch: Table) -> npt.NDArray[np.float64]:

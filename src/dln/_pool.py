@@ -49,8 +49,7 @@ class Pool(Generic[T, R]):
 
     def __init__(self, work: Callable[[T], R], n_jobs: int | None = None, ray: str | None = None) -> None:
         if n_jobs == 0:
-            message = "n_jobs must be a number above 0, -1 for one per core, or None, got 0"
-            raise ValueError(message)
+            raise ValueError("n_jobs must be a number above 0, -1 for one per core, or None, got 0")
         self._work, self._disconnect = work, False
         self._ray: Any = None
         self._died: type[Exception] = BrokenProcessPool
@@ -183,7 +182,8 @@ def _connect(ray: Any, address: str) -> None:
         ray.init(address=address, log_to_driver=False)
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
-        message = f"there is no Ray cluster at {address!r} ({reason}): start one with `ray start --head`"
-        raise ConnectionError(message) from error
+        raise ConnectionError(
+            f"there is no Ray cluster at {address!r} ({reason}): start one with `ray start --head`"
+        ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, before)  # Ray sets its own

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import cache, cached_property
 from numbers import Integral, Real
 from typing import Any, Final, NamedTuple, Self
@@ -21,17 +22,20 @@ from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved, training_facts
-from dln.circuit._circuit import Circuit, Values
+from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
+from dln.data._categories import warn_of_unknown
+from dln.data._division import IN_TURN, Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
-from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size
+from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
+from dln.readers._monitor import training_profile
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
 
@@ -40,6 +44,7 @@ MAX_ROWS = 200_000
 
 #: What the parameters may be that both regressors have.
 SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
+    "cv": ["cv_object"],
     "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
     "max_rules": [Interval(Integral, 1, None, closed="left"), None],
@@ -48,7 +53,7 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "min_frequency": [Interval(Integral, 1, None, closed="left")],
     "max_seconds": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": ["random_state"],
-    "n_jobs": [Integral, None],
+    "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     "verbose": ["verbose"],
 }
 
@@ -63,13 +68,25 @@ class Unseen(NamedTuple):
 class Rows:
     """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
 
-    def __init__(self, model: CircuitRegressor, X: Any, y: Any, sample_weight: Any) -> None:
-        self.table: Table = learn_table(X, model.categorical_features)
+    def __init__(
+        self,
+        model: CircuitRegressor,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        columns: tuple[Column, ...] | None = None,
+    ) -> None:
+        table = learn_table(X, model.categorical_features) if columns is None else read_table(X, columns)
         self.target_name = getattr(y, "name", None)
-        self.y = check_target(y, self.table.n_rows, "y")
-        n = self.table.n_rows
+        n = table.n_rows
+        self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
-        self.distinct: CanonicalRows = canonical_rows(self.table.values, self.y, weight)
+        # The user's splits are of the rows of a fit.
+        self._division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
+        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
+        described = columns or describe(table.columns, table.values, self.distinct.index)
+        self.table: Table = replace(table, columns=described)
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
 
@@ -95,6 +112,11 @@ class Rows:
         """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
         return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
 
+    @cached_property
+    def division(self) -> Division:
+        """How the user divides the distinct rows into folds."""
+        return self._division.at(self.distinct.index)
+
     def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
         """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
         some = self.distinct.sample(n)
@@ -108,6 +130,9 @@ class Rows:
             raise ValueError(message)
         if X_val is None:
             return None
+        if self._division.splits is not None or self._division.n_folds is not None:
+            message = "X_val was given with cv, but only one of them can say which rows validate: leave one out"
+            raise ValueError(message)
         validation = read_table(X_val, self.table.columns)
         return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
 
@@ -115,13 +140,14 @@ class Rows:
 class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEstimator):
     """A regressor that is a circuit: base of those that learn one."""
 
+    cv: Any
     categorical_features: Any
     max_categories: int | None
     min_frequency: int
     n_jobs: int | None
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return predictions for a table with the columns of `fit`; named columns may stand in any order.
+        """Return predictions for a table with the columns of `fit`: named ones in any order, others do no harm.
 
         Parameters
         ----------
@@ -138,19 +164,21 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         prepared, threads = self._prepared_circuit(), n_threads(self.n_jobs)
         if self._is_plain_array(X) and (fast := predict_array(prepared, X, threads)) is not None:
             return fast
-        batches = read_batches(X, self.circuit_.columns, only=prepared.used)
+        unknown = Counter[tuple[str, Category]]()
+        batches = read_batches(X, self.circuit_.columns, prepared.used, unknown)
         predicted = [predict_values(prepared, next(batches).values, threads)]
         if not has_names(X) or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
         predicted += [predict_values(prepared, batch.values, threads) for batch in batches]
+        warn_of_unknown(unknown)
         return np.concatenate(predicted) if len(predicted) > 1 else predicted[0]
 
     def save(self, path: AnyPath) -> None:
         """Write the fitted model to a file that `dln.load` reads: data only, the same bytes for the same model.
 
         The file is whole or is not there: a crash or a full disk leaves what was there before. Parameters that say how
-        to run a fit (`n_jobs`, `verbose`, `callbacks`, `checkpoint`) and a `random_state` that is not a number are left
-        out.
+        to run a fit (`n_jobs`, `verbose`, `callbacks`) are left out, and so are `random_state` and
+        `cv` that are no numbers; of the folds, ``training_facts_["folds"]`` keeps the kind and the number.
 
         Parameters
         ----------
@@ -199,13 +227,16 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
             epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
             self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
-        for name in ("target_name_", "intervals_"):  # those of an earlier fit are not of this model
+        for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if isinstance(rows.target_name, str) and rows.target_name:
             self.target_name_ = rows.target_name
         index = rows.distinct.index
         ranges = learned_ranges(circuit, rows.values, index)
         self.training_facts_ = training_facts(rows.table.n_rows, len(index), rows.y[index], ranges)
+        self.training_facts_ |= training_profile(circuit, rows.table.columns, rows.values, rows.distinct)
+        if rows.division.is_given:
+            self.training_facts_["folds"] = rows.division.facts()
         return self
 
 
@@ -239,4 +270,4 @@ def n_threads(n_jobs: int | None) -> int:
     cores = os.cpu_count() or 1
     if n_jobs is None:
         return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else max(1, n_jobs)
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs

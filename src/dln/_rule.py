@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
 from dln._regressor import (
     MAX_ROWS,
     SHARED_CONSTRAINTS,
-    CircuitRegressor,
     Rows,
     Unseen,
     draw_seed,
@@ -24,17 +25,23 @@ from dln._regressor import (
     n_threads,
 )
 from dln._saving import without_unused_categories
-from dln.circuit._circuit import Values
+from dln.circuit._build import with_rules
+from dln.circuit._circuit import Circuit, Rule, Values
 from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._constraints import Constraint, check_constraints, weight_signs
+from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
+from dln.data._source import array_names, open_source
+from dln.data._target import Target
+from dln.readers._constraint_table import ConstraintTable, constraint_table
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Source, conformal_intervals
+from dln.readers._intervals import Scale, Source
 from dln.readers._rules import rule_support
-from dln.rules._assemble import assemble
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
+from dln.rules._model_sizes import SizedRules, assemble
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
@@ -45,7 +52,7 @@ MAX_CELLS = 100_000_000
 UNLIMITED = 4 * MEMBER
 
 
-class RuleRegressor(CircuitRegressor):
+class RuleRegressor(EditableRegressor):
     """Regression by a weighted sum of short logic rules: a model that fits on one page.
 
     Rules are grown greedily, the best set within a budget of conditions is selected, improved by local search, and
@@ -55,16 +62,23 @@ class RuleRegressor(CircuitRegressor):
     Parameters
     ----------
     max_conditions : int or None, default=100
-        Largest number of conditions of the model: printed comparisons, the measure of what a person reads. Fewer are
-        taken if cross-validation shows no loss. None: as many as help, up to 3200.
+        Largest number of conditions of the model: printed comparisons, the measure of what a person reads. The
+        smallest size is taken whose loss on held-out rows is within one standard error of the best size's, and whose R²
+        is at most 0.002 lower. None: as many as help, up to 3200.
     max_rule_length : int, default=6
         Largest number of conditions of one rule.
     max_rules : int or None, default=None
         Largest number of rules; None: as many as the conditions allow.
+    min_samples_rule : int or float, default=5
+        Training rows on which each rule must fire, and on which it must not, as a number or as a share of all, up to
+        0.25. Of tables with less than four times as many rows, a quarter of them.
     loss : {"squared_error", "huber", "absolute_error", "quantile"}, default="squared_error"
         What the weights minimise. Rules are always found by squared error.
     quantile : float, default=0.5
         The quantile to predict where ``loss="quantile"``.
+    fixed_rules : sequence of str or None, default=None
+        Rules that the model of every size has, like ``'age > 60 and smoker = "yes"'``, as they would be printed. They
+        count among the conditions; the others are learned from what they leave of the target.
     n_grown_rules : int, default=600
         Candidate rules that are grown greedily.
     n_teachers : int, default=4
@@ -72,9 +86,18 @@ class RuleRegressor(CircuitRegressor):
         machines. 0: rules learn y alone.
     n_synthetic_rows : int, default=3000
         Rows put together from those of the table, for teachers to label.
-    n_generations : int, default=16
-        Children that are made of the sets of rules found so far: a quarter of them selected anew from two sets, the
-        others from the best one, which is given more conditions for a while.
+    n_generations : int, default=8
+        How often, at most, the best set of rules is given more conditions for a while. The search ends earlier where
+        that gains little.
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
+        Folds for all that is chosen on held-out rows: teachers, target, size, frontier, intervals. None: by the number
+        of rows; with groups, sizes are validated on all. Rows that no fold holds out have no part in the choice.
+    monotonic_cst : dict of names to -1, 0 or 1, list with one of them per column, or None, default=None
+        Columns of numbers as which rise the prediction may not fall (1) or may not rise (-1), missing values apart.
+        That holds for every input: it is proved of the finished model, and of those that `prune` returns.
+    interaction_cst : list of lists of columns, "no_interactions", "pairwise" or None, default=None
+        Columns that may meet in one rule: those of a group, by names or indices. Columns not named are one further
+        group. "no_interactions": one column per rule; "pairwise": two.
     categorical_features : "from_dtype", list of names, indices or bools, or None, default="from_dtype"
         Which columns hold categories. "from_dtype": text, categorical and Boolean columns.
     max_categories : int or None, default=32
@@ -94,6 +117,8 @@ class RuleRegressor(CircuitRegressor):
     ----------
     circuit_ : Circuit
         The model: rules in the user's names and units.
+    constraints_ : ConstraintTable
+        The constraints, each with a sentence and the outcome of its proof.
     frontier_ : Frontier
         Conditions against held-out R², and the best models found for fewer conditions.
     intervals_ : Intervals
@@ -121,10 +146,14 @@ class RuleRegressor(CircuitRegressor):
         **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
+        "fixed_rules": ["array-like", None],
+        "min_samples_rule": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 0.25, closed="right")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
         "n_teachers": [Interval(Integral, 0, None, closed="left")],
         "n_synthetic_rows": [Interval(Integral, 0, None, closed="left")],
         "n_generations": [Interval(Integral, 0, None, closed="left")],
+        "monotonic_cst": ["array-like", dict, None],
+        "interaction_cst": [list, tuple, StrOptions({"no_interactions", "pairwise"}), None],
     }
 
     def __init__(
@@ -133,12 +162,17 @@ class RuleRegressor(CircuitRegressor):
         max_conditions: int | None = 100,
         max_rule_length: int = 6,
         max_rules: int | None = None,
+        min_samples_rule: float = 5,
         loss: Literal["squared_error", "huber", "absolute_error", "quantile"] = "squared_error",
         quantile: float = 0.5,
+        fixed_rules: Sequence[str] | None = None,
         n_grown_rules: int = 600,
         n_teachers: int = 4,
         n_synthetic_rows: int = 3000,
-        n_generations: int = 16,
+        n_generations: int = 8,
+        cv: Any = None,
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = 32,
         min_frequency: int = 1,
@@ -150,12 +184,17 @@ class RuleRegressor(CircuitRegressor):
         self.max_conditions = max_conditions
         self.max_rule_length = max_rule_length
         self.max_rules = max_rules
+        self.min_samples_rule = min_samples_rule
         self.loss = loss
         self.quantile = quantile
+        self.fixed_rules = fixed_rules
         self.n_grown_rules = n_grown_rules
         self.n_teachers = n_teachers
         self.n_synthetic_rows = n_synthetic_rows
         self.n_generations = n_generations
+        self.cv = cv
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.min_frequency = min_frequency
@@ -164,8 +203,12 @@ class RuleRegressor(CircuitRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    refit = EditableRegressor._refit  # noqa: SLF001 (`DLNRegressor.refit_weights`, where `refit` is a parameter)
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None, groups: Any = None
+    ) -> Self:
         """Learn the rules.
 
         Parameters
@@ -178,6 +221,8 @@ class RuleRegressor(CircuitRegressor):
             A row of weight 2 counts as two rows.
         X_val, y_val : optional
             Rows to validate on, instead of folds of those learned from.
+        groups : array-like of shape (n_samples,), optional
+            A label for every row, a patient's for example: the rows of a group are never on both sides of a split.
 
         Returns
         -------
@@ -185,26 +230,53 @@ class RuleRegressor(CircuitRegressor):
 
         """
         deadline = Deadline(self.max_seconds)
-        rows = Rows(self, X, y, sample_weight)
+        rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
-        config = self._config()
+        constraints = self._read_constraints(X, rows)
+        fixed_rules = self._read_fixed_rules(rows, constraints)
+        config = self._config(fixed_rules)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))
-            sample = self._sample(rows, some, values)
+            sample = self._sample(rows, some, values, constraints)
             validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
+            _, y_given, weight, counts, _, division = sample
+            fixed = FixedRules(fixed_rules, values, y_given, weight, counts, config.loss, constraints, division)
+            if fixed_rules.rules:
+                sample = sample._replace(y=sample.y - fixed.predict(values))
+                if validation is not None and unseen is not None:
+                    validation = validation._replace(y=validation.y - fixed.predict(unseen.values))
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, were_set_aside=unseen is not None)
+            self._set_model(X, rows, learned, some, values, fixed, constraints, were_set_aside=unseen is not None)
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _config(self) -> FitConfig:
+    def _read_fixed_rules(self, rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
+        """Return the circuit of the fixed rules, or raise where they do not fit the table, the limits or each other."""
+        empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
+        texts = () if self.fixed_rules is None else self.fixed_rules
+        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
+        lengths = count_conditions(circuit)
+        for name, size, what in (
+            ("max_rule_length", max(lengths, default=0), "conditions in one of them"),
+            ("max_conditions", sum(lengths), "conditions"),
+            ("max_rules", len(lengths), "rules"),
+        ):
+            if (limit := getattr(self, name)) is not None and size > limit:
+                raise ValueError(f"fixed_rules must keep within {name}={limit}, but they have {size} {what}")
+        for one, sign in zip(circuit.rules, weight_signs(circuit, constraints) or [0] * len(lengths), strict=True):
+            alone = replace(circuit, rules=(Rule(one.node, float(sign or 1)),), decimals=0)
+            check_constraints(alone, constraints, rows.target_name or "prediction")
+        return circuit
+
+    def _config(self, fixed: Circuit | None = None) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
         # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
         rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
-        budget = Budget(int(conditions), int(self.max_rule_length), int(rules))
+        lengths = [] if fixed is None else count_conditions(fixed)
+        budget = Budget(int(conditions) - sum(lengths), int(self.max_rule_length), int(rules) - len(lengths))
         return FitConfig(
             SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
             Loss(self.loss, self.quantile),
@@ -220,19 +292,37 @@ class RuleRegressor(CircuitRegressor):
         n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
         return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))
 
-    def _sample(self, rows: Rows, some: CanonicalRows, values: Sequence[Values]) -> Sample:
+    @property
+    def constraints_(self) -> ConstraintTable:
+        """The constraints, each with a sentence and the outcome of its proof."""
+        check_is_fitted(self)
+        return constraint_table(self._constraints, self.circuit_.columns, self._target())
+
+    def _read_constraints(self, X: Any, rows: Rows) -> tuple[Constraint, ...]:
+        if self.monotonic_cst is None and self.interaction_cst is None:
+            return ()
+        source = open_source(X)
+        names = array_names(source.n_columns) if source.names is None else source.names
+        return read_constraints(self.monotonic_cst, self.interaction_cst, list(names), rows.table.columns)
+
+    def _sample(
+        self, rows: Rows, some: CanonicalRows, values: Sequence[Values], constraints: tuple[Constraint, ...]
+    ) -> Sample:
         """Return the rows to learn from, in bins."""
         inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
-        counts = rows.counts[: len(some.index)]
-        row_weight = float(some.weight.sum() / counts.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, row_weight)
+        inputs = replace(inputs, constraints=constraints)
+        n = len(some.index)
+        counts, division = rows.counts[:n], rows.division.at(slice(n))
+        share = self.min_samples_rule / (int(counts.sum()) if self.min_samples_rule >= 1 else 1)
+        min_weight = float(share * some.weight.sum())
+        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight, division)
 
     @staticmethod
     def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
         """Return the user's rows to validate on, in the same bins."""
         n = len(unseen.y)
         inputs = bin_rows(sample.inputs.inputs, unseen.values)
-        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 1.0)
+        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 0.0)
 
     def _set_model(
         self,
@@ -241,12 +331,16 @@ class RuleRegressor(CircuitRegressor):
         learned: Learned,
         some: CanonicalRows,
         values: Sequence[Values],
+        fixed: FixedRules,
+        constraints: tuple[Constraint, ...],
         *,
         were_set_aside: bool,
     ) -> None:
         """Set the fitted attributes; `some` of the rows, with their `values`, are those learned from."""
         circuits = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
         circuits = [readable(circuit) for circuit in circuits]
+        if fixed.circuit.rules:
+            learned, circuits = _with_fixed(learned, circuits, fixed, rows.target)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
         for point, circuit in zip(learned.points, circuits, strict=True):
@@ -257,11 +351,14 @@ class RuleRegressor(CircuitRegressor):
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
+        for circuit in circuits:
+            check_constraints(circuit, constraints, rows.target_name or "prediction")
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]
         # Sizes for which the validation had a model and the fit has none, where `max_rules` is reached before them.
         larger += [Point(size, None, None, r2) for size, r2 in explained.items()]
         self._learned(X, rows, circuits[-1])
+        self._constraints = constraints
         self.support_ = list(kept[-1].support)
         ascending = sorted([*kept, *larger], key=lambda point: point.max_conditions)
         self._frontier = Frontier(tuple(ascending), learned.ceiling)
@@ -270,4 +367,24 @@ class RuleRegressor(CircuitRegressor):
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
             source: Source = "rows set aside" if were_set_aside else "folds"
-            self.intervals_ = conformal_intervals(predicted, y, validation.weight, source)
+            # Held-out predictions of what fixed rules leave do not tell how errors grow with the prediction.
+            scale = Scale() if fixed.circuit.rules else None
+            self._set_intervals(predicted, y, validation.weight, source, scale)
+
+
+def _with_fixed(
+    learned: Learned, circuits: Sequence[Circuit], fixed: FixedRules, target: Target
+) -> tuple[Learned, list[Circuit]]:
+    """Return the models of all sizes, and their circuits, with the fixed rules in each; they alone are the smallest."""
+    n, alone = sum(count_conditions(fixed.circuit)), SizedRules(0, (), 0.0, np.empty(0))
+    points = tuple(replace(point, budget=point.budget + n) for point in (alone, *learned.points))
+    validation = learned.validation
+    if validation is not None:
+        explained = {size + n: fixed.r2(r2) for size, r2 in validation.explained.items()}
+        predicted = {size + n: values for size, values in validation.predicted.items()}
+        validation = replace(validation, explained=explained, predicted=predicted)
+    ceiling = None if learned.ceiling is None else fixed.r2(learned.ceiling)
+    learned = replace(learned, points=points, chosen=learned.chosen + 1, validation=validation, ceiling=ceiling)
+    return learned, [
+        fixed.joined(one, target) for one in (replace(circuits[0], literals=(), gates=(), rules=()), *circuits)
+    ]

@@ -28,10 +28,12 @@ from dln.readers.model_file import SavedModel
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 #: Parameters that say how to run a fit and not what to learn: the model does not depend on them, nor does its file.
-NOT_SAVED: Final = ("callbacks", "checkpoint", "n_jobs", "verbose")
+NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 
 #: Fitted attributes that a model may have, and their names in the file.
-OPTIONAL: Final = {"support_": "support", "target_name_": "target", "intervals_": "intervals"}
+OPTIONAL: Final = {
+    "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
+}  # fmt: skip
 
 
 #: What a file calls the classes: files hold no names of classes.
@@ -95,7 +97,8 @@ def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
         if column.categories and not all(isinstance(category, bool) for category in column.categories):
             tests = {literal for circuit in circuits for literal in circuit.literals if literal.column == j}
             used = {code for test in tests if isinstance(test, IsIn) for code in test.codes}
-            columns[j] = Column(column.name, tuple(column.categories[code] for code in sorted(used)))
+            kept = tuple(column.categories[code] for code in sorted(used))
+            columns[j] = replace(column, categories=kept, seen=column.seen if used else None)
     return [recoded(circuit, tuple(columns)) for circuit in circuits]
 
 
@@ -127,6 +130,8 @@ def to_saved(model: Any) -> SavedModel:
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in NOT_SAVED}
     if not isinstance(parameters["random_state"], (Integral, type(None))):
         parameters["random_state"] = None  # a generator has moved on since the fit: its state now would say nothing
+    if not isinstance(parameters["cv"], (Integral, type(None))):
+        parameters["cv"] = None  # files hold no code: the training facts keep the kind and the number of folds
     optional = {field: getattr(model, name) for name, field in OPTIONAL.items() if hasattr(model, name)}
     columns = [column.name for column in model.circuit_.columns]
     features = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
@@ -141,6 +146,7 @@ def to_saved(model: Any) -> SavedModel:
         history=getattr(model, "history_", {}),
         training=model.training_facts_,
         network=getattr(model, "network_circuit_", None),
+        constraints=getattr(model, "_constraints", ()),
         **optional,
     )
 
@@ -158,6 +164,8 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
     if saved.kind == "network":
         fitted |= {"n_iter_": saved.n_iter, "history_": dict(saved.history)}
         fitted["network_circuit_"] = saved.circuit if saved.network is None else saved.network
+    else:
+        fitted["_constraints"] = tuple(saved.constraints)
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
     for name, field in OPTIONAL.items():

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.metrics import mean_squared_error
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
 
 #: Complete trials from which others are pruned, and standard deviations that a trial may be behind the best.
 ENOUGH_TRIALS: Final = 5
@@ -69,6 +70,8 @@ class CrossValidation:
     X: Any
     y: npt.NDArray[np.float64]
     splits: Sequence[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+    groups: npt.NDArray[np.int64] | None = None
+    """For estimators whose `fit` takes groups."""
 
     def __call__(self, task: Task) -> TrialRecord:
         start, losses, error = time.perf_counter(), list[float](), ""
@@ -76,7 +79,9 @@ class CrossValidation:
         try:
             for train, test in self.splits:
                 model = clone(self.estimator).set_params(**task.params)
-                model.fit(_safe_indexing(self.X, train), self.y[train])
+                takes_groups = has_fit_parameter(model, "groups")
+                given = {"groups": self.groups[train]} if takes_groups and self.groups is not None else {}
+                model.fit(_safe_indexing(self.X, train), self.y[train], **given)
                 losses.append(mean_squared_error(self.y[test], model.predict(_safe_indexing(self.X, test))))
                 if len(losses) <= len(task.limits) and sum(losses) > task.limits[len(losses) - 1]:
                     state = "pruned"

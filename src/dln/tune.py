@@ -1,4 +1,4 @@
-"""Search for parameters by cross-validation: ``pip install 'dln[tune]'``, or ``'dln[ray]'`` for a cluster.
+"""Search for parameters by cross-validation: with the extra ``tune``, or ``ray`` for a cluster.
 
 Trials are drawn in rounds of four, and a round learns from all rounds before it. So up to four workers give the
 same study as one, and so does a search that was stopped and goes on from its storage.
@@ -24,7 +24,7 @@ import joblib
 import narwhals as nw
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import _num_samples
 
@@ -35,6 +35,7 @@ from dln._pool import Lost, Pool
 from dln._rule import RuleRegressor
 from dln._trial import CrossValidation, Task, TrialRecord, loss_limits
 from dln._version import __version__
+from dln.data._division import TESTED, TRAINED, Division, read_division
 from dln.data._target import check_target
 
 __all__ = ["Space", "Study", "StudyError", "TrialRecord", "paper_space", "rule_space", "search"]
@@ -140,7 +141,8 @@ def search(
     *,
     n_trials: int = 64,
     space: Space | None = None,
-    cv: int | None = None,
+    cv: Any = None,
+    groups: Any = None,
     storage: AnyPath | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
@@ -165,8 +167,10 @@ def search(
     space : callable or None, default=None
         ``space(trial)`` uses the Optuna trial's ``suggest_float``, ``suggest_int`` and ``suggest_categorical`` and
         returns parameters to set. None: `paper_space` for `DLNRegressor`, `rule_space` for `RuleRegressor`.
-    cv : int or None, default=None
+    cv : int, scikit-learn splitter, iterable of (train, test) row numbers or None, default=None
         Folds of the cross-validation; None: 4 up to 1000 rows, 3 up to 5000, then 2.
+    groups : array-like of shape (n_samples,), optional
+        A label for every row: the rows of a group are never on both sides of a split, nor within fits that take groups.
     storage : path or None, default=None
         A file (an Optuna journal) that keeps every finished trial of this search and of others.
     random_state : int or None, default=None
@@ -195,13 +199,19 @@ def search(
 
     """
     if isinstance(estimator, type) or not is_regressor(estimator):
-        message = f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}"
-        raise ValueError(message)
+        raise ValueError(f"estimator must be a scikit-learn regressor like DLNRegressor(), got {estimator!r}")
     X = X if hasattr(X, "shape") else np.asarray(X)
     y = check_target(y, _num_samples(X), "y")
     n_folds = min(len(y), next((folds for rows, folds in FOLDS if len(y) <= rows), 2)) if cv is None else cv
+    is_number = not (hasattr(cv, "split") or isinstance(cv, Iterable))
     check_scalar(n_trials, "n_trials", Integral, min_val=1)
-    check_scalar(n_folds, "cv", Integral, min_val=2, max_val=len(y))
+    if is_number:
+        check_scalar(n_folds, "cv", Integral, min_val=2, max_val=len(y))
+    division = read_division(cv, X, y, groups, None)
+    if division.splits is not None:
+        n_folds = len(division.splits)
+    elif division.groups is not None:
+        n_folds = min(n_folds, int(division.groups.max()) + 1)
     if random_state is not None:
         check_scalar(random_state, "random_state", Integral, min_val=0, max_val=2**32 - 1)
     if space is None:
@@ -211,6 +221,8 @@ def search(
         drawn = _probe(optuna, space, estimator)
         # In a storage a search is known by all that the results of its trials depend on.
         facts = [__version__, _description(estimator), drawn, _columns(X), y, n_folds, prune, random_state]
+        if division.labels:
+            facts[5] = (cv if is_number else None, division.labels)
         kept = _open_storage(optuna, storage)
         journal = optuna.create_study(study_name=joblib.hash(facts), storage=kept, load_if_exists=True)
         seed = journal.user_attrs.get("seed", secrets.randbits(31) if random_state is None else int(random_state))
@@ -218,16 +230,24 @@ def search(
         seeded = _fill(estimator, "random_state", seed)
         run = _Search(optuna, space, seeded, seed, journal, prune, tuple(callbacks))
         if run.missing(range(n_trials)) and not run.stopped:
-            splits = tuple(KFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y))))
+            splits = _splits(division, len(y), n_folds, seed)
             is_alone = n_jobs in {None, 1} and ray is None
-            work = CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits)
+            work = CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits, division.groups)
             with closing(Pool(work, n_jobs, ray)) as pool:
                 run.to(n_trials, pool)
     trials = tuple(run.records[number] for number in sorted(run.records))
     if all(trial.value is None for trial in trials):
-        message = f"all {len(trials)} trials failed, the first of them with {trials[0].error}"
-        raise StudyError(message)
+        raise StudyError(f"all {len(trials)} trials failed, the first of them with {trials[0].error}")
     return Study(seeded, trials, n_folds)
+
+
+def _splits(division: Division, n_rows: int, n_folds: int, seed: int) -> Sequence[tuple[Any, Any]]:
+    """Return the training and the test rows of each fold."""
+    if division.splits is not None:
+        return [(np.flatnonzero(split == TRAINED), np.flatnonzero(split == TESTED)) for split in division.splits]
+    splitter = KFold if division.groups is None else GroupKFold
+    folds = splitter(n_folds, shuffle=True, random_state=seed)
+    return tuple(folds.split(np.zeros(n_rows), groups=division.groups))
 
 
 @dataclass(slots=True)
@@ -359,8 +379,9 @@ def _probe(optuna: Any, space: Space | None, estimator: Any) -> str:
     trial = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0)).ask()
     params = space(trial) if callable(space) else None
     if not isinstance(params, dict):
-        message = f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
-        raise ValueError(message)
+        raise ValueError(
+            f"space must be a function space(trial) that returns a dict of parameters to set, got {space!r}"
+        )
     clone(estimator).set_params(**params)
     return ADDRESS.sub("", repr((params, trial.distributions)))
 
@@ -383,8 +404,7 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
         return None
     path = Path(storage)
     if path.is_dir() or not path.parent.is_dir():
-        message = f"storage must be the path of a file in a folder that exists, got {str(path)!r}"
-        raise StudyError(message)
+        raise StudyError(f"storage must be the path of a file in a folder that exists, got {str(path)!r}")
     content = path.read_bytes() if path.exists() else b""
     whole = content[: content.rfind(b"\n") + 1]
     try:
@@ -401,5 +421,6 @@ def _open_storage(optuna: Any, storage: AnyPath | None) -> Any:
     except OSError:
         raise
     except Exception as error:  # whatever Optuna makes of the lines
-        message = f"{path} is not a study that can be read ({error}): delete it, or name another file"
-        raise StudyError(message) from error
+        raise StudyError(
+            f"{path} is not a study that can be read ({error}): delete it, or name another file"
+        ) from error

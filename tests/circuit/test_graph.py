@@ -8,7 +8,6 @@ from dln.circuit._cone import cone
 from dln.circuit._gates import AND, GATES, NAND
 from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph
 from dln.circuit.simplify._domain import axes_of, truth_table
-from dln.circuit.simplify._emit import in_order
 
 X, Y = Above(0, 1.0), Above(1, 2.0)
 COLUMNS = (Column("x"), Column("y"))
@@ -54,31 +53,13 @@ def test_what_came_out_of_a_graph_comes_out_again(circuit):
 
 @given(circuits())
 def test_every_node_keeps_its_meaning(circuit):
-    """Whatever a graph makes of gates means what it did, also in a fixed order."""
+    """Whatever a graph makes of gates means what it did."""
     table = every_case(circuit)
     values = circuit.node_values(table)
     graph = Graph()
     edges = graph.add(circuit, range(len(values)))
     for made, wanted in zip(edge_values(graph, edges, table), values, strict=True):
         np.testing.assert_array_equal(made, wanted)
-    ordered, moved = in_order(graph, edges)
-    for made, wanted in zip(edge_values(ordered, moved, table), values, strict=True):
-        np.testing.assert_array_equal(made, wanted)
-
-
-@given(circuits(max_columns=3))
-def test_the_order_of_a_graph_depends_on_its_rules_alone(circuit):
-    """Gates that came before, and in which order, leave no trace in the fixed order."""
-    nodes = [rule.node for rule in circuit.rules]
-    first, second = Graph(), Graph()
-    edges = first.add(circuit, nodes)
-    second.add(circuit, range(len(circuit.literals) + len(circuit.gates))[::-1])
-    again = second.add(circuit, nodes)
-    made = [
-        ordered.circuit(circuit.columns, 0.0, [(edge, 1.0) for edge in moved], decimals=0)
-        for ordered, moved in (in_order(first, edges), in_order(second, again))
-    ]
-    assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("kind", range(16))

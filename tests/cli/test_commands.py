@@ -19,6 +19,8 @@ from dln.readers._frontier import Frontier, Point
 
 EMPTY = Circuit((Column("a"),), (), (), (), 0.0, 0)
 
+RULES = ("--learner", "rules")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -48,7 +50,7 @@ def test_fit_prints_what_it_found_and_how_well_it_predicts(tmp_path):
         "the weights of the rules that fire",
         "conditions in",
         "dln show",
-        "dln prune",
+        "dln report",
         "Saved to",
     ):
         assert words in result.stdout
@@ -196,6 +198,26 @@ def test_options_reach_the_model(tmp_path):
     assert all(row.conditions <= 2 for row in small.rules_)
 
 
+def test_constraints_are_shown(tmp_path):
+    """`dln fit` passes constraints on, and `dln show`, its JSON and the report have them with their outcomes."""
+    given = ("--monotone", "area:+1", "--monotone", "sold_at (year):-1", "--interactions", "area, sold_at;district")
+    model = str(fit_houses(tmp_path, *RULES, *given, "--max-conditions", "5"))
+    dates = "sold_at (year), sold_at (month), sold_at (weekday)"
+    sentences = [
+        "price never falls as area rises",
+        "price never rises as sold_at (year) rises",
+        f"every rule reads columns of one group only: {{area, {dates}}}, {{district}}, {{garage}}",
+    ]
+    shown = run("show", model).stdout
+    assert all(f"constraint       {sentence}: proved\n" in shown for sentence in sentences)
+    document = json.loads(run("show", model, "--json").stdout)
+    assert [row["constraint"] for row in document["constraints"]] == sentences
+    assert all(row["proved"] for row in document["constraints"])
+    page = tmp_path / "page.html"
+    assert run("report", model, "-o", str(page)).exit_code == 0
+    assert f"{sentences[0]}: proved" in page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -203,6 +225,14 @@ def test_options_reach_the_model(tmp_path):
         (("--max-conditions", "0"), "--max-conditions must be a whole number above 0, or none, got '0'"),
         (("--max-rules", "4"), "--max-rules does not go with the network"),
         (("--max-rule-length", "4", "--learner", "network"), "--max-rule-length does not go with the network"),
+        (("--monotone", "area:1"), "--monotone does not go with the network: use --learner rules"),
+        (("--interactions", "pairwise"), "--interactions does not go with the network: use --learner rules"),
+        ((*RULES, "--monotone", "area"), "--monotone must be a column and +1 or -1, like age:+1, got 'area'"),
+        ((*RULES, "--monotone", "area:+1", "--monotone", "area:-1"), "--monotone gives 'area' both directions"),
+        ((*RULES, "--monotone", "aria:+1"), "--monotone must name columns, got 'aria'; there are ['area', "),
+        ((*RULES, "--monotone", "district:1"), "--monotone cannot constrain 'district': it holds categories"),
+        ((*RULES, "--monotone", "sold_at:1"), "it holds dates; constrain a part of them, like 'sold_at (year)'"),
+        ((*RULES, "--interactions", "area;distric"), "--interactions must name columns, got 'distric'; there are"),
     ],
 )
 def test_limits_that_make_no_sense_are_refused(folder, tmp_path, options, sentence):
@@ -243,16 +273,26 @@ def test_prune_to_nothing(folder, tmp_path):
 
 def test_sizes_in_words():
     """The sentences have the held-out R² of the model, of the best one, and of a larger one that is better."""
-    sentences = _sentences(
-        (Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(400, 399, 80, 0.9)), 0.91
-    )
+    points = Point(98, 98, 34, 0.88, EMPTY), Point(200, None, None, 0.897), Point(1600, 1500, 80, 0.9)
+    sentences = _sentences(points, 0.91)
     assert sentences[0].endswith("reach R² 0.880 on held-out rows, of 0.910 that the best model found reaches.")
-    assert sentences[1] == "200 conditions would reach 0.897 (--max-conditions 200)."
+    assert sentences[1:] == ["Of the next sizes, 200 reach 0.897 (--max-conditions 200)."]
+    sentences = _sentences((points[0], Point(150, None, None, 0.881), points[2]), 0.91)
+    assert sentences[1] == "Of the next sizes, 150 reach 0.881."
+    assert sentences[2] == "1,600 conditions would reach 0.900 (--max-conditions 1600)."
     sentences = _sentences((Point(20, 20, 9, 0.957, EMPTY), Point(200, None, None, 0.961)), 0.943)
-    assert len(sentences) == 1
     assert sentences[0].endswith("of 0.961 that the best model found reaches.")
+    assert sentences[1:] == ["Of the next sizes, 200 reach 0.961."]
+    points = (Point(5, 5, 3, 0.8, EMPTY), Point(10, 9, 5, 0.9, EMPTY), Point(20, 20, 9, 0.91), Point(30, 30, 9, 0.912))
+    assert _sentences(points, 0.9)[1] == "Of the next sizes, 5 reach 0.800 and 20 reach 0.910 (--max-conditions 20)."
     assert _sentences((Point(20, 20, 9, 0.957, EMPTY),), 0.943)[0].endswith("as much as the best model found.")
     assert _sentences((Point(20, 20, 9, None, EMPTY),), None) == ["0 conditions in 0 rules."]
+
+
+def test_a_smaller_size_may_be_the_best_model_found():
+    """A model is not called as good as the best if one of its own smaller sizes does better on held-out rows."""
+    points = Point(30, 30, 26, 0.976, EMPTY), Point(100, 100, 61, 0.958, EMPTY)
+    assert _sentences(points, None)[0].endswith("of 0.976 that the best model found reaches.")
 
 
 def _sentences(points, ceiling):

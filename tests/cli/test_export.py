@@ -29,6 +29,15 @@ def test_a_model_is_exported_and_verified(house, tmp_path):
         assert f"on {alone['rows'] + 60} rows, every bit as predicted by the model" in result.stdout
 
 
+def test_an_export_in_json(house, tmp_path):
+    """`dln export --json` prints the file, its format and the engine that ran it."""
+    path = str(tmp_path / "price.py")
+    document = json.loads(run("export", str(house), "-o", path, "--json").stdout)
+    assert (document["file"], document["format"]) == (path, "python")
+    assert document["engine"] in document["note"]
+    assert run("export", str(house), "-o", "-", "--format", "python", "--json").exit_code == 2
+
+
 def test_a_wrong_file_ends_with_exit_code_one(house, tmp_path):
     """A changed weight is reported with the first row that differs."""
     path = tmp_path / "price.py"

@@ -114,6 +114,25 @@ def test_forced_output_keeps_mode_and_link(model: Path, tmp_path: Path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("predict", "MODEL", "TABLE", "-o", "PIPE"), ("prune", "MODEL", "--max-conditions", "3", "-o", "PIPE")],
+)
+def test_forced_output_into_a_pipe(arguments, model: Path, tmp_path: Path):
+    """`--force` writes into a pipe that has a name, and leaves it a pipe."""
+    write(tmp_path, {"houses.csv": houses()})
+    pipe = tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    places = {"MODEL": model, "TABLE": tmp_path / "houses.csv", "PIPE": pipe}
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    command = [*PROGRAM, *(places.get(word, word) for word in arguments), "--force"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert os.read(reader, 9) == (b"predictio" if arguments[0] == "predict" else b"dln-model")
+    os.close(reader)
+    assert pipe.is_fifo()
+
+
 def test_long_fields(tmp_path: Path):
     """A field longer than Python's csv allows is read like any other."""
     write(tmp_path, {"t.csv": houses(note=["x" * 200_000] + ["y", "z"] * 29 + ["y"])})

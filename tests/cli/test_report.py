@@ -1,7 +1,8 @@
-"""``dln report``."""
+"""``dln report`` and ``dln card``."""
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import polars as pl
@@ -51,6 +52,27 @@ def test_another_table_is_measured_whole(folder):
     done = run("report", "house.dln", "--data", "other.csv", "-o", "x.html", "--title", "Prices & more")
     assert "measured on 59 rows of other.csv." in done.stderr
     assert "<h1><bdi>Prices &amp; more</bdi></h1>" in (folder / "x.html").read_text(encoding="utf-8")
+
+
+def test_a_card_is_measured_on_the_same_rows(folder):
+    """`dln card` measures what `dln report` measures, and writes Markdown or JSON by the ending."""
+    done = run("card", "house.dln", "--data", "houses.csv", "-o", "card.json")
+    assert done.exit_code == 0, done.stderr
+    assert "measured on 15 rows of houses.csv that dln fit tested on." in done.stderr
+    assert json.loads((folder / "card.json").read_text(encoding="utf-8"))["evaluation"]["n_rows"] == 15
+    assert run("card", "house.dln", "-o", "card.md", "--quiet").stderr == ""
+    assert (folder / "card.md").read_text(encoding="utf-8").startswith("# Model card: `price`\n")
+    done = run("card", "house.dln", "-o", "card.pdf")
+    assert done.exit_code == 2
+    assert ".md or .json" in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_rules_of_a_column_are_added_up_on_request():
+    """`dln show --by column` has bands instead of rules on one column, `--by rule` has every rule by itself."""
+    assert "rules added up" in run("show", "house.dln", "--by", "column").stdout
+    assert "rules added up" not in run("show", "house.dln", "--by", "rule").stdout
+    assert run("show", "house.dln", "--by", "row").exit_code == 2
 
 
 def test_it_needs_no_table(folder):

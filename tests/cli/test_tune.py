@@ -108,7 +108,7 @@ def test_missing_extras_are_named(missing, options, monkeypatch):
     result = run(*TUNE, *options, "--quiet")
     assert result.exit_code == 2
     extra = {"optuna": "tune", "ray": "ray"}[missing]
-    assert result.stderr.strip().endswith(f"which is not installed: pip install 'dln[{extra}]'")
+    assert result.stderr.strip().endswith(f"which is not installed: in a clone of dln, pip install '.[{extra}]'")
 
 
 def test_a_time_limit_ends_the_search():

@@ -11,15 +11,15 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dln._errors import VerificationError
-from dln.circuit._circuit import Values
+from dln.circuit._circuit import Category, Column, Values
 from dln.export._cases import Limits
 from dln.export._engines import package
 from dln.export._excel import PREDICTION_CELL, input_cell
@@ -77,10 +77,40 @@ finally:
 """
 
 
-#: A cell holds no infinity and no text that cannot be typed, and numbers that differ in the 15th digit only are equal.
+#: Digits of numbers, with one in reserve: numbers that differ in the 15th digit only are equal.
+DIGITS: Final = 14
+
+
+class SheetLimits(Limits):
+    """A cell holds no infinity, no number of more digits and no text that cannot be typed."""
+
+    def holds(self, column: Column, values: Values) -> npt.NDArray[np.bool_]:
+        """Return which values of a column can be typed into a cell."""
+        if column.categories is None:
+            return np.array([_has_digits(float(number)) for number in values], dtype=np.bool_)
+        odd = [code for code, category in enumerate(column.categories) if not _is_typable(category)]
+        return ~np.isin(values, odd)
+
+    def neighbours(self, cutoff: float) -> tuple[float, ...]:
+        """Return the next numbers of so many digits."""
+        step = 10.0 ** (math.floor(math.log10(abs(cutoff))) - DIGITS + 2) if cutoff else 10.0**-DIGITS
+        return tuple(float(f"{cutoff + sign * step:.{DIGITS - 1}e}") for sign in (-1, 1))
+
+
+def _has_digits(number: float) -> bool:
+    if math.isnan(number) or number == 0:
+        return True
+    return 1e-300 < abs(number) < 1e300 and float(f"{number:.{DIGITS - 1}e}") == number
+
+
+def _is_typable(category: Category) -> bool:
+    text = str(category)
+    return text != "" and text.replace("\n", " ").isprintable()
+
+
 #: LibreOffice takes milliseconds for every row, `formulas` for every cell of every row.
-LIMITS: Final = Limits(infinite=False, any_text=False, digits=14, most_rows=150)
-FEW_ROWS: Final = replace(LIMITS, most_rows=60)
+LIMITS: Final = SheetLimits(most_rows=150)
+FEW_ROWS: Final = SheetLimits(most_rows=60)
 
 
 def spreadsheet() -> Engine:

@@ -339,5 +339,5 @@ def test_missing_extras_are_named(monkeypatch):
     """If an optional package is not installed, the error names the extra that brings it."""
     for package, write_it in {"sqlglot": "to_sql", "onnx": "to_onnx", "xlsxwriter": "to_excel"}.items():
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(dln.MissingExtraError, match=re.escape("pip install 'dln[export]'")):
+        with pytest.raises(dln.MissingExtraError, match=re.escape("pip install '.[export]'")):
             getattr(model(), write_it)()

@@ -10,7 +10,7 @@ from circuits import HOSTILE_NAMES, circuits, layered_circuit
 from dln._errors import MissingExtraError
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND, NAND, NOR, OR
-from dln.circuit._words import name_text
+from dln.circuit._words import column_text
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import MAX_RULES_TOGETHER, draw
 from dln.readers._frontier import Frontier, Point
@@ -48,7 +48,7 @@ def test_names_are_shown_and_harmless(name):
         "svg", "g", "title", "polygon", "path", "text", "ellipse", "polyline"
     }  # fmt: skip
     shown = re.sub(r"\s", "", "".join(texts(picture.svg)))
-    assert re.sub(r"\s", "", f"{name_text(name)} > 1") in shown
+    assert re.sub(r"\s", "", f"{column_text(name)} > 1") in shown
     assert picture.png.startswith(b"\x89PNG")
 
 
@@ -140,10 +140,10 @@ def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
     """If pygraphviz or matplotlib is missing, the error names the extra."""
     picture = draw(layered_circuit(0, n_rules=3, layers=[5]))
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         _ = picture.svg
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dln\[plot\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[plot\]'"):
         importance_chart(Importances((Importance("a", "a", 1.0),)))
 
 

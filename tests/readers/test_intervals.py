@@ -14,7 +14,7 @@ import dln
 from commands import fit_houses, houses, run, write
 from dln import ModelFileError, RuleRegressor
 from dln._saving import to_saved
-from dln.readers._intervals import STEPS, Intervals, conformal_intervals
+from dln.readers._intervals import STEPS, Intervals, Scale, conformal_intervals
 from dln.readers.model_file import from_bytes, to_bytes
 from models import SMALL, frame, target
 
@@ -116,7 +116,7 @@ def test_a_calibrated_model(tmp_path: Path):
     covered = {}
     for coverage in COVERAGES:
         low, high = model.predict_interval(X[200:], coverage).T
-        np.testing.assert_allclose((low + high) / 2, model.predict(X[200:]))
+        assert np.all(low <= high)
         covered[coverage] = np.mean((low <= y[200:]) & (y[200:] <= high))
     assert 0.82 <= covered[0.9] <= 0.98
     assert list(covered.values()) == sorted(covered.values())
@@ -164,8 +164,8 @@ def test_intervals_on_the_command_line(tmp_path: Path):
     assert result.exit_code == 0, result.stderr
     rows = [list(map(float, line.split(","))) for line in result.stdout.splitlines()[1:]]
     assert result.stdout.splitlines()[0] == "prediction,lower,upper"
-    half_width = dln.load(model).intervals_.half_width(0.8)
-    assert all(row == [row[0], row[0] - half_width, row[0] + half_width] for row in rows)
+    low, high = dln.load(model).intervals_.ends([row[0] for row in rows], 0.8)
+    assert [row[1:] for row in rows] == np.stack([low, high], axis=1).tolist()
     assert "90 % interval: " in run("explain", str(model), str(tmp_path / "houses.csv")).stdout
     result = run("predict", str(model), str(tmp_path / "houses.csv"), "--interval", "90")
     assert result.exit_code == 2
@@ -175,12 +175,92 @@ def test_intervals_on_the_command_line(tmp_path: Path):
     assert "has a column 'lower' already" in result.stderr
 
 
-def test_without_test_rows_there_are_no_intervals(tmp_path: Path):
-    """The paper's network, fitted on all rows, knows no errors on others, and says what would help.
-
-    `RuleRegressor` may know them without test rows, from its folds, if the time is enough for those.
-    """
+def test_a_pruned_model_has_no_intervals(tmp_path: Path):
+    """A pruned model knows no errors of its own, and says what would help."""
     model = fit_houses(tmp_path, "--test-size", "0")
+    assert dln.load(model).intervals_.source == "folds", "of the rows that chose the epoch"
+    run("prune", str(model), "--max-conditions", "1", "-o", str(model), "--force")
     result = run("predict", str(model), str(tmp_path / "houses.csv"), "--interval", "0.9")
     assert result.exit_code == 2
     assert "has no prediction intervals: dln fit computes them where it has test rows" in result.stderr
+
+
+def growing(n_rows: int, seed: int):
+    """Return predictions and targets whose errors grow with the prediction."""
+    rng = np.random.default_rng(seed)
+    predictions = rng.uniform(0, 10, n_rows).round(3)
+    return predictions, predictions + (0.2 + 0.3 * predictions) * rng.standard_t(4, n_rows)
+
+
+def test_widths_follow_the_prediction():
+    """Where errors grow with the prediction, each fifth of the predictions is covered alike, in narrower intervals."""
+    scaled = conformal_intervals(*growing(2000, 0), None, "folds", scale=None)
+    constant = conformal_intervals(*growing(2000, 0), None, "folds")
+    predictions, y = growing(20_000, 1)
+    low, high = scaled.ends(predictions, 0.9)
+    by_fifth = (low <= y) & (y <= high)
+    shares = [by_fifth[predictions // 2 == fifth].mean() for fifth in range(5)]
+    assert min(shares) > 0.86
+    assert max(shares) < 0.94
+    assert (high - low).mean() < 2 * constant.half_width(0.9)
+    inside = np.abs(predictions - y) <= constant.half_width(0.9)
+    assert inside[predictions < 2].mean() > 0.98
+    assert inside[predictions > 8].mean() < 0.82
+
+
+def test_coverage_with_a_scale_is_what_it_says():
+    """With a scale from other rows, the share of new rows that are covered is the coverage, even of few rows."""
+    scale = conformal_intervals(*growing(100, 0), None, "folds", scale=None).scale
+    assert len(set(scale.factors)) > 1
+    covered = []
+    for seed in range(3000):
+        predictions, y = growing(20, seed)
+        intervals = conformal_intervals(predictions[:-1], y[:-1], None, "rows set aside", scale=scale)
+        low, high = intervals.ends(predictions[-1:], 0.9)
+        covered.append(low[0] <= y[-1] <= high[0])
+    assert 0.885 <= np.mean(covered) <= 0.965
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.floats(0, 100), st.integers(0, 4)), min_size=1, max_size=80).filter(
+        lambda rows: any(w for *_, w in rows)
+    )
+)
+def test_a_scale_takes_weights_for_numbers_of_rows(rows):
+    """A scale learned from a row of weight k is that of k rows, in any order; its mean is one, but for rounding."""
+    predicted, errors, weights = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    weighted = conformal_intervals(predicted, predicted + errors, weights, "folds", scale=None)
+    again = np.repeat(np.arange(len(rows)), weights.astype(int))[::-1]
+    repeated = conformal_intervals(predicted[again], (predicted + errors)[again], None, "folds", scale=None)
+    assert weighted.scale.edges == repeated.scale.edges
+    np.testing.assert_allclose(weighted.scale.factors, repeated.scale.factors, rtol=1e-3)
+    assert np.average(weighted.scale.at(predicted), weights=weights) == pytest.approx(1, rel=1e-3)
+
+
+def test_ends_are_what_a_target_can_be():
+    """No end lies below zero where no target did, nor beyond the range by more than a tenth; predictions may."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2))
+    y = 100 * X[:, 0] ** 4 + rng.exponential(5, 300)
+    model = RuleRegressor(**SMALL).fit(X, y)
+    low, high = model.predict_interval(X, 0.95).T
+    assert low.min() == 0
+    assert high.max() <= y.max() + 0.1 * (y.max() - y.min())
+    below = RuleRegressor(**SMALL).fit(X, y - 50).predict_interval(X, 0.95)[:, 0]
+    assert below.min() >= (y - 50).min() - 0.1 * (y.max() - y.min())
+    assert len(model.intervals_.scale.factors) > 1
+    assert model.calibrate(X, y).intervals_.scale == RuleRegressor(**SMALL).fit(X, y).intervals_.scale
+
+
+@pytest.mark.parametrize(
+    ("edges", "factors"),
+    [((1.0,), (1.0,)), ((2.0, 1.0), (1.0, 1.0, 1.0)), ((), (0.0,)), ((), (float("inf"),)), ((1.0,), ())],
+    ids=["few", "descend", "zero", "infinite", "none"],
+)
+def test_damaged_scales_are_refused(edges, factors):
+    """A scale that a model could not have written is refused in a file."""
+    model, X, y = fitted()
+    saved = to_saved(model.calibrate(X, y))
+    damaged = replace(saved, intervals=replace(saved.intervals, scale=Scale(edges, factors)))
+    with pytest.raises((ModelFileError, ValueError)):
+        from_bytes(to_bytes(damaged))

@@ -35,6 +35,20 @@ def test_rules_are_printed_with_weight_support_and_contribution():
     ]
 
 
+def test_support_is_never_zero_percent_and_few_rows_are_marked():
+    """A rule that fires, or does not fire, on few rows is printed with their number and a mark; others never as 0 %."""
+    few = rule_table(CIRCUIT, [4 / 2198, 1 - 1 / 2198], n_rows=2198)
+    assert {row.support: few.support_text(row) for row in few} == {4 / 2198: "4 rows*", 1 - 1 / 2198: "all but 1 row*"}
+    assert [row.rests_on_few for row in few] == [True, True]
+    assert "4 rows*" in repr(few)
+    assert repr(few).splitlines()[-2].startswith("* fires, or does not fire, on fewer than 20")
+    many = rule_table(CIRCUIT, [0.004, 0.9996], n_rows=90_000)
+    assert sorted(map(many.support_text, many)) == ["<1%", ">99%"]
+    assert "*" not in repr(many)
+    assert sorted(rule_table(CIRCUIT, [0.0004, 0.5]).support_text(row, 1) for row in many) == ["0.4%", ">99.9%"]
+    assert not any(row.rests_on_few for row in rule_table(CIRCUIT, [0.0004, 0.5]))
+
+
 def test_an_explanation_is_printed_as_a_sum():
     """An explanation has the prediction, the intercept and the rules that fired, the heaviest first."""
     assert repr(explain(CIRCUIT, [np.array([35.0]), np.array([1])], "charges")).splitlines() == [

@@ -30,6 +30,7 @@ class Insurance(ReadableModel, RegressorMixin, BaseEstimator):
             decimals=0,
         )
         self.history_ = {"network": [0, 0], "epoch": [1, 2], "training_loss": [2.0, 1.0], "validation_loss": [2.0, 1.5]}
+        self.training_facts_ = {"rows": len(y)}
         self.support_ = rule_support(self.circuit_.rule_values(self._values(X)), None)
         points = []
         for size, kept in ((1, [2]), (2, [1, 2])):
@@ -120,6 +121,8 @@ def test_one_row_is_explained(data):
     expected = model.explain(X.iloc[[1]])[0]
     assert model.explain(X.iloc[1])[0] == model.explain(X.iloc[1].to_dict())[0] == expected
     assert model.explain({**X.iloc[1], "bmi": None})[0].prediction == model.predict(X.iloc[[1]].assign(bmi=np.nan))[0]
+    numbers = RuleRegressor(n_teachers=0, n_generations=0, random_state=0).fit(X[["age"]].to_numpy(), y)
+    assert numbers.explain(X[["age"]].to_numpy()[1])[0] == numbers.explain(X[["age"]].to_numpy()[1:2])[0]
     as_dict = expected.to_dict()
     assert as_dict["prediction"] == as_dict["intercept"] + sum(term["weight"] for term in as_dict["terms"])
     assert json.loads(json.dumps(as_dict)) == as_dict

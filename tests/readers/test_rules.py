@@ -41,7 +41,7 @@ def test_every_rule_is_there_once_in_a_stable_order(circuit):
     contributions = [row.contribution for row in table]
     assert contributions == sorted(contributions, reverse=True)
     assert table == table_of(circuit)
-    assert len(repr(table).split("\n")) == 3 + len(table)
+    assert len(table.to_text(by="rule").split("\n")) == 3 + len(table)
 
 
 @given(circuits())
@@ -108,6 +108,6 @@ def test_long_tables_are_cut_in_print_and_complete_in_frames():
     n_rules = MAX_ROWS + 40
     circuit = layered_circuit(0, n_rules=n_rules, layers=[n_rules])
     table = table_of(circuit)
-    assert f"… and 40 more rules; to_pandas() has them all\n{table.n_conditions} conditions" in repr(table)
+    assert f"… and 40 more rules; to_pandas() has them all\n{table.n_conditions} conditions" in table.to_text("rule")
     assert "40 more rules" in table._repr_html_()
     assert len(table.to_pandas()) == len(list(table)) == n_rules

@@ -276,7 +276,7 @@ def test_hostile_names_are_shown_as_they_are(browser, pages):
             "n" * 300,
         ):
             assert name in text
-        assert "שם העמודה > 3" in page.page.locator("#scorecard bdi.name").all_inner_texts()
+        assert '"שם העמודה > 3"' in page.page.locator("#scorecard bdi.name").all_inner_texts()
         assert page.mistakes == []
 
 
@@ -301,6 +301,44 @@ def test_the_scorecard_prints_on_one_sheet(browser, pages, scripts):
     after = [k for k, text in enumerate(sheets) if "What the prediction does as one column" in text]
     assert len(with_card) == len(after) == 1
     assert after[0] == with_card[0] + 1
+
+
+def test_it_prints_on_six_sheets(browser, pages):
+    """The whole page of a model of 100 conditions prints on at most six sheets of A4."""
+    pypdf = pytest.importorskip("pypdf", reason="sheets were not counted: pip install pypdf")
+    with opened(browser, pages["page"]) as page:
+        assert len(pypdf.PdfReader(io.BytesIO(page.page.pdf(format="A4"))).pages) <= 6
+
+
+def test_scenarios_stand_side_by_side(mixed):
+    """Kept scenarios show their predictions and what differs; one is opened again, and one removed."""
+    page = mixed.page
+    first = mixed.shown
+    page.click("#keep")
+    slider = page.locator("#controls input[type=range]").first
+    slider.press("End")
+    page.click("#keep")
+    assert page.locator("#scenario-names th").count() == 3
+    shown = page.locator("#scenario-values tr").first.locator("td").all_inner_texts()
+    numbers = [float(text.replace(",", "").replace("−", "-")) for text in shown]
+    assert numbers == [first, mixed.shown]
+    page.click('[aria-label="Open scenario A"]')
+    assert mixed.shown == first
+    page.click('[aria-label="Remove scenario B"]')
+    assert page.locator("#scenario-names th").count() == 2
+
+
+def test_the_search_box_finds_rules(mixed):
+    """Rules with every word of the box stay, others go, and the count says how many there are."""
+    page = mixed.page
+    rows = page.locator("#scorecard [data-rule]")
+    with_age = [text for text in rows.all_text_contents() if "age" in text]
+    page.fill("#search", "age")
+    assert page.locator("#found").inner_text() == f"{len(with_age)} of {rows.count()} rules"
+    page.fill("#search", "no such words")
+    assert page.locator("#scorecard [data-rule]:visible").count() == 0
+    page.fill("#search", "")
+    assert page.locator("#found").inner_text() == ""
 
 
 def test_no_script_of_another_runs(browser, pages):

@@ -1,6 +1,6 @@
 """Numbers, axes and bars of the page."""
 
-from dln.report._effects import _around, _step
+from dln.report._effects import _step, around
 from dln.report._figures import alike, bar, percent, plain, points, signed
 from dln.report._geometry import Scale, ticks
 
@@ -22,5 +22,5 @@ def test_axes_have_round_numbers():
     assert ticks(0.0, 10.0) == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
     assert ticks(1122, 63770, 4) == [20000.0, 40000.0, 60000.0]
     assert ticks(0.71, 0.93, 4) == [0.75, 0.8, 0.85, 0.9]
-    assert [_around(cutoffs) for cutoffs in ((10.0, 20.0), (4.0,), ())] == [(9.0, 21.0), (2.0, 6.0), (0.0, 1.0)]
+    assert [around(cutoffs) for cutoffs in ((10.0, 20.0), (4.0,), ())] == [(9.0, 21.0), (2.0, 6.0), (0.0, 1.0)]
     assert [_step(18, 64, (47.5,)), _step(0, 3_400_000, (1e6,)), _step(15.96, 53.13, (30.025, 22.8))] == [0.1, 1e4, 0.1]

@@ -15,9 +15,10 @@ from sklearn.metrics import mean_absolute_error, r2_score
 import dln
 from circuits import circuits, circuits_with_tables, every_case
 from dln import RuleRegressor
-from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
+from dln.circuit._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND
-from dln.circuit._words import node_text
+from dln.circuit._words import name_text, node_text
+from dln.export._form import lower
 from dln.readers._rules import rule_support, rule_table
 from dln.report import _render
 from dln.report._collect import collect
@@ -31,10 +32,10 @@ def test_scores_are_those_of_the_rows():
     model, X, y = mixed_model()
     scores = collect(model, X, y).scores
     assert scores.r2 == pytest.approx(r2_score(y, model.predict(X)))
-    assert scores.mean_error == pytest.approx(mean_absolute_error(y, model.predict(X)))
+    assert scores.mean_absolute_error == pytest.approx(mean_absolute_error(y, model.predict(X)))
     for errors in scores.by_column:
         assert sum(group.n_rows for group in errors.bins) == len(X)
-        assert sum(group.n_rows * group.mean_error for group in errors.bins) / len(X) == pytest.approx(scores.bias)
+        assert sum(group.n_rows * group.bias for group in errors.bins) / len(X) == pytest.approx(scores.bias)
     assert sum(cell.n_rows for cell in scores.cells) == len(X)
 
 
@@ -183,7 +184,7 @@ def test_there_are_warnings():
     model = model_of(circuit, learned)
     table = pd.DataFrame({"age": [30.0, 70.0, 80.0, 40.0], "bmi": [np.nan, 25.0, np.nan, 35.0]})
     assert collect(model, table).warnings == (
-        "1 rule rests on fewer than 10 of the rows learned from: age > 60.",
+        "1 rule rests on fewer than 20 of the rows learned from: age > 60.",
         "age: 2 values lie outside of 30 to 64, which the model learned from.",
         "bmi is missing in 50 % of the rows.",
     )
@@ -216,7 +217,7 @@ def test_bad_input_is_refused(tmp_path):
 def test_odd_targets_have_a_page(tmp_path, y):
     """Constant, huge and tiny targets do not break a page."""
     model = RuleRegressor(n_teachers=0, random_state=0).fit([[1.0], [2.0], [3.0], [4.0]], [1.0, 1.0, 5.0, 5.0])
-    assert "Mean error" in model.report(tmp_path / "x.html", [[1.0], [3.0]], y).read_text(encoding="utf-8")
+    assert "Mean absolute error" in model.report(tmp_path / "x.html", [[1.0], [3.0]], y).read_text(encoding="utf-8")
 
 
 def test_a_model_of_one_number_has_a_page(tmp_path):
@@ -247,3 +248,76 @@ def test_the_package_holds_all_of_it():
         assert (folder / "assets" / name).is_file()
     assert (folder / "templates" / "page.html").is_file()
     assert {one.name for one in (folder / "assets").iterdir()} == {*_render._STYLES, *_render._SCRIPTS}
+
+
+def test_rules_that_share_a_condition_are_read_together():
+    """Three rules of one condition and more have it once, as a heading; rule by rule the words are whole."""
+    columns = (Column("smoker", ("no", "yes")), Column("age"), Column("bmi"))
+    literals = (IsIn(0, (1,)), Above(1, 40.0), Above(2, 30.0), Above(2, 35.0))
+    gates = tuple(Gate(AND, 0, k) for k in (1, 2, 3))
+    rules = tuple(Rule(4 + k, float(k + 1)) for k in range(3))
+    circuit = Circuit(columns, literals, gates, (*rules, Rule(1, 1.0)), 0.0, 0)
+    card = scorecard(circuit, rule_table(circuit, None))
+    group = next(group for group in card.groups if group.shared)
+    assert "".join(piece.text for piece in group.shared) == 'smoker = "yes"'
+    assert ["".join(piece.text for piece in rule.words) for rule in group.rules] == ["bmi > 35", "bmi > 30", "age > 40"]
+    whole = ["".join(piece.text for piece in (*rule.shared, *rule.words)) for rule in group.rules]
+    assert whole == [node_text(circuit, 4 + k) for k in (2, 1, 0)]
+
+
+def test_a_column_of_four_rules_is_a_curve_on_the_page(tmp_path):
+    """Four rules on a number column are a step plot and bands; each rule is still in the page once."""
+    literals = tuple(Above(0, float(cutoff)) for cutoff in (1, 2, 3, 4))
+    circuit = Circuit((Column("area"),), literals, (), tuple(Rule(k, 1.5) for k in range(4)), 0.0, 1)
+    model = model_of(circuit, [np.arange(6.0)])
+    (group,) = scorecard(circuit, model.rules_).groups
+    assert [band.weight for band in group.bands] == [0.0, 1.5, 3.0, 4.5, 6.0]
+    assert [band.ends for band in group.bands][:2] == [(-np.inf, 1.0), (1.0, 2.0)]
+    text = model.report(tmp_path / "x.html").read_text(encoding="utf-8")
+    assert text.count("data-rule=") == 4
+    assert text.count('class="chart steps"') == 1
+
+
+def test_what_if_opens_on_a_row_near_the_median():
+    """The first row has the prediction of a row next to the median; without rows in the page no number is its own."""
+    model, X, y = mixed_model()
+    predicted = np.sort(model.predict(X))
+    for include_rows in (False, 20):
+        columns = collect(model, X, y, include_rows=include_rows).columns
+        circuit = model.circuit_
+        values = [np.array([np.nan]) if c.categories is None else np.array([MISSING]) for c in circuit.columns]
+        for place, j in enumerate(lower(circuit).used):
+            values[j] = np.array([columns[place].typical])
+        (found,) = circuit.evaluate(values)
+        assert found in predicted
+        rank = np.searchsorted(predicted, found) / len(predicted)
+        assert 0.4 < rank < 0.6
+
+
+def test_calibration_compares_means_of_tenths():
+    """Tenths of the rows, by prediction, hold all rows, ascend, and their means are those of the whole."""
+    model, X, y = mixed_model()
+    tenths = collect(model, X, y).scores.calibration
+    assert len(tenths) == 10
+    assert sum(tenth.n_rows for tenth in tenths) == len(X)
+    assert [tenth.predicted for tenth in tenths] == sorted(tenth.predicted for tenth in tenths)
+    mean = sum(tenth.n_rows * tenth.true for tenth in tenths) / len(X)
+    assert mean == pytest.approx(np.mean(y))
+
+
+def test_errors_are_broken_down_by_columns_that_no_rule_reads():
+    """Subgroups are those of every column of the model, and each has its bias, size of errors and coverage."""
+    model, X, y = mixed_model()
+    by_column = collect(model, X, y).scores.by_column
+    used = {model.circuit_.columns[j].name for j in lower(model.circuit_).used}
+    assert {errors.name for errors in by_column} > {name_text(name) for name in used}
+    assert all(0 <= group.covered <= 1 for errors in by_column for group in errors.bins)
+
+
+def test_parts_of_dates_have_the_range_of_the_calendar():
+    """The slider of a month goes from 1 to 12 in whole steps, that of a year from the first to the last of the data."""
+    columns = (Column("sold (month)"), Column("sold (year)"))
+    circuit = Circuit(columns, (Above(0, 3.5), Above(1, 2020.5)), (), (Rule(0, 1.0), Rule(1, 1.0)), 0.0, 0)
+    month, year = collect(model_of(circuit, [np.array([2.0, 5.0]), np.array([2019.0, 2022.0])])).columns
+    assert (month.ends, month.step) == ((1.0, 12.0), 1.0)
+    assert (year.ends, year.step) == ((2019.0, 2022.0), 1.0)

@@ -29,7 +29,7 @@ def test_grown_rules_are_short_and_explain_the_target(friedman, longest):
 
 def test_growth_ends_in_time_but_not_without_rules(friedman):
     """Stopped from the start, growth still returns some rules: a model needs them."""
-    task = Task(friedman.inputs, friedman.target, friedman.weight, 1.0, stop=lambda: True)
+    task = Task(friedman.inputs, friedman.target, friedman.weight, 5.0, stop=lambda: True)
     assert len(grow(task, 500, 3, np.random.default_rng(0), rate=0.1)) == MIN_GROWN
 
 
@@ -38,14 +38,6 @@ def test_growth_depends_on_its_seed_alone(friedman):
     first, again, other = (grow(friedman, 20, 4, np.random.default_rng(seed), rate=0.1) for seed in (0, 0, 1))
     assert first == again
     assert first != other
-
-
-def test_rules_are_grown_on_another_target_too(friedman):
-    """Given another target, growth explains that one."""
-    target = np.where(friedman.inputs.bins[3] > 16, 1.0, -1.0)
-    target -= target.mean()
-    rules = grow(friedman, 10, 1, np.random.default_rng(0), rate=1.0, target=target)
-    assert rules[0].input == 3
 
 
 @given(seeds, st.integers(1, 20), st.integers(1, 6))
@@ -128,6 +120,6 @@ def test_what_fires_on_few_rows_is_not_chosen(seed):
     """Every chosen rule fires, and does not fire, on rows enough to generalise."""
     task = some_task(seed)
     candidates = expressions_of(task, seed, 40, max_length=5)
-    lightest = task.scanner.min_weight
+    lightest = task.min_weight
     for one in select(task, candidates, Budget(30, 5, 20)):
         assert lightest <= task.weight @ task.signals(one) <= task.total_weight - lightest

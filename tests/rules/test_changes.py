@@ -21,7 +21,7 @@ def plain_changes(rules, j, longest, *, only_longer):
     residual = others(rules, j).residual()
     everywhere = np.ones(task.n_rows, dtype=bool)
     options = [test for _, test in task.scanner.alone(everywhere, residual, 100)]
-    options += [without_part(expression, path) for path in paths(expression) if path]
+    options += shortened(rules, j)
     for path in paths(expression):
         here = part(expression, path)
         never, always = (forced(task.signals, expression, path, value) for value in (False, True))
@@ -32,6 +32,14 @@ def plain_changes(rules, j, longest, *, only_longer):
             options += [with_part(expression, path, Join(AND, here, test)) for _, test in with_and]
             options += [with_part(expression, path, Join(OR, here, test)) for _, test in with_or]
     return [one for one in options if not only_longer or length(one) > length(expression)]
+
+
+def shortened(rules, j):
+    """Return a rule without each of its parts, where it still fires, and does not fire, on rows enough."""
+    task, expression = rules.task, rules.expressions[j]
+    options = [without_part(expression, path) for path in paths(expression) if path]
+    fires = np.array([task.signals(one) for one in options], np.bool_).reshape(len(options), task.n_rows)
+    return [one for one, few in zip(options, task.rests_on_few(fires), strict=True) if not few]
 
 
 def others(rules, j):
@@ -118,7 +126,7 @@ def test_shorter_rules_are_those_missed_least(seed, only_whole):
     rules, _ = some_rules(seed)
     for j, change in enumerate(shorter(rules, only_whole=only_whole)):
         expression = rules.expressions[j]
-        options = [] if only_whole else [without_part(expression, path) for path in paths(expression) if path]
+        options = [] if only_whole else shortened(rules, j)
         gained = gains(rules, j, [expression, *options])
         missed = [gained[0] / length(expression)]
         missed += [

@@ -6,9 +6,9 @@ from threadpoolctl import threadpool_info
 from dln._interrupt import Deadline
 from dln.rules._expression import length
 from dln.rules._learn import FitConfig, RuleLearner, SearchConfig, find_rules
-from dln.rules._model_sizes import member
-from dln.rules._seeds import Stream
-from dln.rules._task import Sample
+from dln.rules._model_sizes import SizedRules, member
+from dln.rules._target_mix import Y_ONLY, TargetChoice
+from dln.rules._task import Sample, Stream
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
 from learned import some_inputs, some_task
@@ -40,7 +40,7 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
 
     monkeypatch.setattr(RuleLearner, "find_all_sizes", look)
     inputs = some_inputs(np.random.default_rng(0), 30, 2, 0)
-    sample = Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 1.0)
+    sample = Sample(inputs, np.arange(30.0), np.ones(30), np.ones(30, np.int64), 5.0)
     learner(SearchConfig(Budget(5, 2, 5), 4, 0)).learn(sample)
     assert seen
     assert set(seen) == {1}
@@ -49,16 +49,19 @@ def test_a_job_keeps_to_one_thread(monkeypatch):
 def test_a_member_keeps_its_budget():
     """One of several models keeps its share of the conditions, and the length of rules."""
     config = SearchConfig(Budget(1600, 3, 1600), 60, 0)
-    rules = learner(config).search_member(some_task(1, n_rows=300), Stream.MEMBER, 1)
-    assert 0 < rules.n_conditions <= member(config.budget).conditions
-    assert max(map(length, rules.expressions)) <= 3
+    first = SizedRules(800, (), 0.0, np.empty(0))
+    choice = TargetChoice(Y_ONLY, 1.0)
+    (mean,) = learner(config).more_models(some_task(1, n_rows=300), first, choice, None, Stream.MEMBER)
+    lengths = [length(expression) for expression in mean.expressions]
+    assert 0 < sum(lengths) <= member(config.budget).conditions
+    assert max(lengths) <= 3
 
 
 def test_progress_advances_as_often_as_announced():
-    """A search advances once for each pool, each start and each generation."""
+    """A search advances once for each pool, for the start and for each generation."""
     steps = []
     config = SearchConfig(Budget(12, 3, 6), 20, 2)
     rules, candidates = find_rules(some_task(1), config, np.random.default_rng(0), lambda: steps.append(1))
-    assert len(steps) == 2 + 3 + 2
+    assert len(steps) == 2 + 1 + 2
     assert rules.n_conditions <= 12
     assert len(set(candidates)) == len(candidates)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dln.rules._constants import MEMBER
-from dln.rules._model_sizes import SizedRules, member, n_members, smallest_good
+from dln.rules._model_sizes import SizedRules, Validation, member, n_members, smallest_good
 from dln.rules._rule_set import RuleSet
 from dln.solve._select import Budget
 from learned import some_expression, some_task
@@ -42,10 +42,24 @@ def test_members_share_the_budget(conditions, rules, n_models):
     assert n_members(budget) == 1 or member(budget).conditions >= MEMBER
 
 
-def test_the_smallest_size_that_is_nearly_as_good_is_taken():
-    """Sizes without validation are not taken; without rows to validate on, each condition needs four rows."""
+def test_the_smallest_size_within_one_standard_error_of_the_best_is_taken():
+    """The paired difference to the best must be below its standard error, and small; other sizes are not taken."""
+    points = [SizedRules(size, (), 0.0, np.empty(0)) for size in (1, 5, 10, 20, 30)]
+    best, weight = np.full(400, 0.2), np.ones(400)
+    in_doubt = best + 0.1 * np.tile([1.0, -0.98], 200)
+    losses = {1: best + 0.3, 5: in_doubt, 10: best, 20: best + 0.1}
+    explained = {1: 0.5, 5: 0.799, 10: 0.8, 20: 0.7}
+
+    def chosen(losses, explained):
+        return smallest_good(points, Validation(losses, explained, {}, np.zeros(400), weight), 1000)
+
+    assert chosen(losses, explained) == 1
+    assert chosen({**losses, 5: best + 0.001}, explained) == 2  # a little worse on every row: no doubt is left
+    assert chosen(losses, {**explained, 5: 0.79}) == 2
+
+
+def test_without_held_out_rows_each_condition_needs_four_rows():
+    """Of a table that is too small to validate, rows limit the size."""
     points = [SizedRules(size, (), 0.0, np.empty(0)) for size in (1, 5, 10, 20)]
-    assert smallest_good(points, {1: 0.5, 5: 0.8, 10: 0.8005, 20: 0.7}, 1000) == 1
-    assert smallest_good(points, {1: 0.5, 5: 0.8}, 1000) == 1
     assert smallest_good(points, None, 40) == 2
     assert smallest_good(points, None, 1) == 0

@@ -38,7 +38,7 @@ def test_the_scan_finds_what_trying_every_test_finds(seed):
     fires, never, always = rng.random((3, n)) < 0.5
     always |= never  # rules are monotone in their parts
     change = always.astype(np.int8) - never.astype(np.int8)
-    scanner = Scanner(inputs, weight, 0.3, 1.0)
+    scanner = Scanner(inputs, weight, 0.3, min(5.0, weight.sum() / 4))
     kinds = scanner(fires, never, always, residual, 2 * inputs.n_inputs)
     joins = ((never, change * fires), (np.where(fires, always, never), change * ~fires), (never, change))
     for kind, (base, by) in enumerate(joins):
@@ -62,7 +62,7 @@ def test_only_the_inputs_named_are_scanned():
     """A test is on one of the inputs that were allowed."""
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 80, 4, 4)
-    scanner = Scanner(inputs, np.ones(80), 0.1, 1.0)
+    scanner = Scanner(inputs, np.ones(80), 0.1, 5.0)
     allowed = np.array([1, 5])
     found = scanner.among(allowed).alone(np.ones(80, dtype=bool), rng.normal(size=80), 16)
     assert {test.input for _, test in found} == {1, 5}
@@ -75,5 +75,5 @@ def test_a_rule_that_hardly_ever_fires_is_not_proposed():
     fires[:3] = True
     inputs.bins[0] = fires
     everywhere = np.ones(100, dtype=bool)
-    assert Scanner(inputs, np.ones(100), 0.1, 1.0).alone(everywhere, 100.0 * fires - 3.0, 4) == []
-    assert len(Scanner(inputs, np.full(100, 2.0), 0.1, 1.0).alone(everywhere, 100.0 * fires - 3.0, 4)) == 2
+    assert Scanner(inputs, np.ones(100), 0.1, 5.0).alone(everywhere, 100.0 * fires - 3.0, 4) == []
+    assert len(Scanner(inputs, np.full(100, 2.0), 0.1, 5.0).alone(everywhere, 100.0 * fires - 3.0, 4)) == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dln.circuit._circuit import IsIn
-from dln.data._folds import fold_weights
+from dln.data._division import IN_TURN, Folds
 from dln.rules import _task
 from dln.rules._bins import Inputs, YesNoInput
 from dln.rules._target_mix import Y_ONLY, Distillation, TargetMix
@@ -20,20 +20,20 @@ def sample_of(inputs, y, weight=None, counts=None):
     """Return a sample whose rows weigh one and count once, unless given."""
     n = len(y)
     weight, counts = np.ones(n) if weight is None else weight, np.ones(n, np.int64) if counts is None else counts
-    return Sample(inputs, y, weight, counts, float(weight.sum() / counts.sum()))
+    return Sample(inputs, y, weight, counts, 5.0 * float(weight.sum() / counts.sum()))
 
 
 def plain_folds(n, n_folds=5):
     """Return the folds of rows that weigh one and are held out whole, in turn."""
-    return fold_weights(np.ones(n), n_folds, np.ones(n, np.int64))
+    return IN_TURN.folds(np.ones(n), n_folds, np.ones(n, np.int64))
 
 
-def predictions_of(parts, n_synthetic=7):
+def predictions_of(folds, n_synthetic=7):
     """Return predictions in which the teachers of fold k predict 100 k + row."""
-    n_folds, n = parts.shape
+    n_folds, n = folds.training.shape
     by_fold = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n)
     synthetic = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n_synthetic)
-    return CrossFitPredictions(parts, by_fold, synthetic, 0.5)
+    return CrossFitPredictions(folds, by_fold, synthetic, 0.5)
 
 
 def test_out_of_fold_predictions_are_of_teachers_that_have_not_seen_the_row():
@@ -50,17 +50,31 @@ def test_out_of_fold_predictions_are_of_teachers_that_have_not_seen_the_row():
 def test_a_row_held_out_in_parts_is_predicted_as_its_copies_would_be_on_average():
     """A row of weight four that is dealt to two folds as 3 and 1 has the mean prediction of four such rows."""
     parts = np.array([[3.0, 1.0], [1.0, 0.0]])
-    predictions = predictions_of(parts)
+    predictions = predictions_of(Folds(parts, np.array([4.0, 1.0]) - parts))
     assert predictions.out_of_fold[0] == pytest.approx((3 * 0.0 + 1 * 100.0) / 4)
     assert predictions.in_fold[0] == pytest.approx((1 * 0.0 + 3 * 100.0) / 4)
+
+
+def test_rows_in_few_folds_have_the_labels_that_there_are():
+    """A row never held out has in-fold labels, one never trained on the others, one in no fold its own target."""
+    inputs = some_inputs(np.random.default_rng(0), 4, 2, 0)
+    sample = sample_of(inputs, np.array([1.0, 2.0, 3.0, 4.0]))
+    folds = Folds(np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]), np.array([[1.0, 0, 0, 0], [1.0, 1.0, 0, 0]]))
+    predictions = predictions_of(folds)
+    np.testing.assert_array_equal(predictions.out_of_fold, [np.nan, 1.0, 102.0, np.nan])
+    np.testing.assert_array_equal(predictions.in_fold, [50.0, 101.0, np.nan, np.nan])
+    task = Distillation(sample, folds, inputs.at(np.arange(7) % 4), predictions).task(
+        TargetMix(0.0, use_synthetic=True)
+    )
+    np.testing.assert_array_equal(task.target[:4], [50.0, 51.0, 102.0, 4.0])
 
 
 def test_a_trial_sees_nothing_of_its_fold():
     """The task of a trial has the other rows only, labelled by teachers that have not seen the fold either."""
     rng = np.random.default_rng(0)
     inputs = some_inputs(rng, 20, 2, 2)
-    sample, parts = sample_of(inputs, rng.normal(size=20)), plain_folds(20)
-    distillation = Distillation(sample, parts, inputs.at(np.arange(7)), predictions_of(parts))
+    sample, folds = sample_of(inputs, rng.normal(size=20)), plain_folds(20)
+    distillation = Distillation(sample, folds, inputs.at(np.arange(7)), predictions_of(folds))
     for fold in range(5):
         others = np.flatnonzero(np.arange(20) % 5 != fold)
         task = distillation.training_task(TargetMix(0.25, use_synthetic=True), fold)
@@ -78,20 +92,20 @@ def test_a_trial_learns_from_the_weight_that_its_fold_does_not_hold_out():
     inputs = some_inputs(np.random.default_rng(0), 3, 2, 0)
     weight, counts = np.array([10.0, 1.0, 2.0]), np.array([10, 1, 2])
     sample = sample_of(inputs, np.array([1.0, 2.0, 3.0]), weight, counts)
-    parts = fold_weights(weight, 2, counts)
-    distillation = Distillation(sample, parts, inputs.at(np.arange(0)), None)
+    folds = IN_TURN.folds(weight, 2, counts)
+    distillation = Distillation(sample, folds, inputs.at(np.arange(0)), None)
     for fold in range(2):
         task, held_out = distillation.training_task(Y_ONLY, fold), distillation.held_out(fold)
-        left = weight - parts[fold]
-        np.testing.assert_allclose(task.weight / task.row_weight, left[left > 0])
-        np.testing.assert_array_equal(held_out.weight, parts[fold][parts[fold] > 0])
+        left = weight - folds.held_out[fold]
+        np.testing.assert_allclose(task.weight, left[left > 0] / left[left > 0].mean())
+        np.testing.assert_array_equal(held_out.weight, folds.held_out[fold][folds.held_out[fold] > 0])
 
 
 def cross_fitted(sample, n_kinds, run=map, synthetic=None, stop=lambda: False):
     """Return cross-fitted predictions of some kinds of teachers."""
-    parts = fold_weights(sample.weight, 5, sample.counts)
+    folds = IN_TURN.folds(sample.weight, 5, sample.counts)
     synthetic = sample.inputs if synthetic is None else synthetic
-    return cross_fit(sample, parts, synthetic, n_kinds, 0, run, stop=stop, advance=lambda: None)
+    return cross_fit(sample, folds, synthetic, n_kinds, 0, run, stop=stop, advance=lambda: None)
 
 
 def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
@@ -166,14 +180,14 @@ def test_a_task_has_weights_of_mean_one_and_a_centred_target():
     assert task.first_rows(1000) is task
 
 
-@pytest.mark.parametrize(("row_weight", "n_found"), [(0.18, 2), (1.0, 0)])
-def test_one_row_makes_no_rule(row_weight, n_found):
+@pytest.mark.parametrize(("min_weight", "n_found"), [(0.9, 2), (5.0, 0)])
+def test_one_row_makes_no_rule(min_weight, n_found):
     """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
     bits = (np.arange(440) == 0).astype(np.uint8)
     task = Task(
         Inputs((YesNoInput(IsIn(0, (1,))),), bits[np.newaxis], np.array([2], np.int32)),
         100.0 * bits,
         np.repeat([1.0, 0.1], [40, 400]),
-        row_weight,
+        min_weight,
     )
     assert len(task.scanner.alone(np.ones(440, np.bool_), task.centred, 4)) == n_found

@@ -48,5 +48,5 @@ def test_missing_extras_are_named(missing, options, monkeypatch):
     """Without its package, the search says what to install."""
     monkeypatch.setitem(sys.modules, missing, None)
     extra = {"optuna": "tune", "ray": "ray"}[missing]
-    with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'dln[{extra}]'")):
+    with pytest.raises(MissingExtraError, match=re.escape(f"pip install '.[{extra}]'")):
         ridge(2, **options)

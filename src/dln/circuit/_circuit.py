@@ -43,6 +43,10 @@ class Column:
 
     name: str
     categories: tuple[Category, ...] | None = None
+    whole_to: int | None = None
+    """The largest number of a column that was learned from whole numbers from 0 up only: rules on it read `x = 0`."""
+    seen: tuple[int, ...] | None = None
+    """Fingerprints of all categories of the training table, those included that no rule names."""
 
 
 @dataclass(frozen=True, slots=True)

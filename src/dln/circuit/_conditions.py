@@ -13,13 +13,6 @@ def count_conditions(circuit: Circuit) -> list[int]:
 
     ``area > 120`` is one, ``18 < age ≤ 47`` two, ``region in {"a", "b"}`` one per category named, ``bmi is missing``
     one. A rule that is too long to print has as many as it has literals.
-
-    >>> from dln.circuit._circuit import Above, Column, Gate, Rule
-    >>> literals = (Above(0, 18.0), Above(0, 47.5), Above(1, 3.0))
-    >>> gates = (Gate(2, 0, 1), Gate(7, 3, 2))
-    >>> columns, rules = (Column("age"), Column("rooms")), (Rule(3, 1.0), Rule(4, 2.0))
-    >>> count_conditions(Circuit(columns, literals, gates, rules, 0.0, 0))
-    [2, 3]
     """
     sizes = node_sizes(circuit)
     return [

@@ -21,13 +21,7 @@ def reads(kind: int) -> tuple[bool, bool]:
 
 
 def cone(circuit: Circuit, nodes: Iterable[int]) -> list[int]:
-    """Return the given nodes and all that they depend on, inputs first; a gate does not depend on an input it ignores.
-
-    >>> from dln.circuit._circuit import Above, Column, Gate
-    >>> circuit = Circuit((Column("x"),), (Above(0, 1.0), Above(0, 2.0)), (Gate(3, 0, 1), Gate(2, 2, 1)), (), 0.0, 0)
-    >>> cone(circuit, [2]), cone(circuit, [3])
-    ([0, 2], [0, 1, 2, 3])
-    """
+    """Return the nodes and all that they depend on, inputs first; a gate does not depend on an input it ignores."""
     n_literals = len(circuit.literals)
     needed = set(nodes)
     for node in range(max(needed, default=-1), n_literals - 1, -1):

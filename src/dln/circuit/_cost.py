@@ -109,20 +109,7 @@ def aligned(*rows: tuple[str, int, str]) -> str:
 
 
 def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
-    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once.
-
-    >>> from dln.circuit._circuit import Column, Gate, Rule
-    >>> columns, literals = (Column("x"), Column("c", ("a", "b"))), (Above(0, 1.0), IsIn(1, (0,)), Above(0, 2.0))
-    >>> circuit = Circuit(columns, literals, (Gate(1, 0, 1),), (Rule(3, 2.0),), 0.0, 0)
-    >>> circuit_cost(circuit).total == 183 + 3 + 1 + 1244
-    True
-    >>> print(circuit_cost(circuit, "select"))
-    thresholds  183  1 × 183 (compare, 16 bit)
-    categories    3  1 × 3 + 0 (test, or)
-    gates         1  1 × 1 + 0 × 3 (xor)
-    rules       140  1 × 140 (select and add, float16)
-    total       327  logic operations, reading 'select'
-    """
+    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once."""
     n_literals = len(circuit.literals)
     used = cone(circuit, (rule.node for rule in circuit.rules))
     tests = {circuit.literals[node] for node in used if node < n_literals}

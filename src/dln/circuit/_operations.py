@@ -89,12 +89,17 @@ def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | Model
         count = _KNOWN.get((kind.__module__.partition(".")[0], kind.__name__))
         if count is not None:
             return ModelCost(type(model).__name__, tuple(count(model)))
-    message = f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}"
-    raise TypeError(message)
+    raise TypeError(f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}")
 
 
-def _linear(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", int(np.count_nonzero(model.coef_)), MULTIPLY_ADD)
+def _multiply_adds(count: Any) -> Iterable[Part]:
+    yield Part("multiply-add", int(count), MULTIPLY_ADD)
+
+
+def _trees(depths: Iterable[int]) -> Iterable[Part]:
+    depths = list(map(int, depths))
+    yield Part("compare", sum(depths), FLOAT16.comparison)
+    yield Part("add", len(depths), FLOAT16.addition)
 
 
 def _neighbours(model: Any) -> Iterable[Part]:
@@ -102,26 +107,14 @@ def _neighbours(model: Any) -> Iterable[Part]:
     # paper.
     n, d = int(model.n_samples_fit_), int(model.n_features_in_)
     yield Part("subtract", n * d, FLOAT16.addition)
-    if model.metric == "manhattan" or (model.metric == "minkowski" and model.p == 1):
-        yield Part("add", n * (d - 1), FLOAT16.addition)
-    else:
+    if not (model.metric == "manhattan" or (model.metric == "minkowski" and model.p == 1)):
         yield Part("multiply", n * d, FLOAT16.multiplication)
-        yield Part("add", n * (d - 1), FLOAT16.addition)
+    yield Part("add", n * (d - 1), FLOAT16.addition)
     yield Part("compare", n * int(model.n_neighbors), FLOAT16.comparison)
 
 
-def _tree(model: Any) -> Iterable[Part]:
-    yield Part("compare", int(model.get_depth()), FLOAT16.comparison)
-
-
-def _sum_of_trees(depths: Iterable[int]) -> Iterable[Part]:
-    depths = list(map(int, depths))
-    yield Part("compare", sum(depths), FLOAT16.comparison)
-    yield Part("add", len(depths), FLOAT16.addition)
-
-
 def _forest(model: Any) -> Iterable[Part]:
-    yield from _sum_of_trees(tree.get_depth() for tree in model.estimators_)
+    yield from _trees(tree.get_depth() for tree in model.estimators_)
     yield Part("divide", 1, FLOAT16.division)
 
 
@@ -130,18 +123,9 @@ def _adaboost(model: Any) -> Iterable[Part]:
     # the T predictions, add up their weights, search for the half.
     trees = model.estimators_
     halvings = math.ceil(math.log2(max(len(trees), 2)))
-    yield from _sum_of_trees(tree.get_depth() for tree in trees)
+    yield from _trees(tree.get_depth() for tree in trees)
     yield Part("compare (sort)", len(trees) * halvings, FLOAT16.comparison)
     yield Part("compare (median)", halvings, FLOAT16.comparison)
-
-
-def _gradient_boosting(model: Any) -> Iterable[Part]:
-    return _sum_of_trees(tree.get_depth() for tree in np.ravel(model.estimators_))
-
-
-def _histogram_boosting(model: Any) -> Iterable[Part]:
-    # The trees have no public name.
-    return _sum_of_trees(tree.get_max_depth() for stage in model._predictors for tree in stage)  # noqa: SLF001
 
 
 def _support_vectors(model: Any) -> Iterable[Part]:
@@ -160,35 +144,24 @@ def _support_vectors(model: Any) -> Iterable[Part]:
         if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
             yield Part("tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division)
     else:
-        message = f"operations() cannot count an SVR with the kernel {model.kernel!r}"
-        raise TypeError(message)
+        raise TypeError(f"operations() cannot count an SVR with the kernel {model.kernel!r}")
     yield Part("multiply-add", n, MULTIPLY_ADD)
-
-
-def _perceptron(model: Any) -> Iterable[Part]:
-    yield Part("multiply-add", sum(int(layer.size) for layer in model.coefs_), MULTIPLY_ADD)
 
 
 def _torch(model: Any) -> Iterable[Part]:
     layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear"]
     if not layers:
-        message = "operations() counts a torch module by its Linear layers, but this one has none"
-        raise TypeError(message)
-    yield Part("multiply-add", sum(int(layer.weight.numel()) for layer in layers), MULTIPLY_ADD)
+        raise TypeError("operations() counts a torch module by its Linear layers, but this one has none")
+    return _multiply_adds(sum(layer.weight.numel() for layer in layers))
 
 
 def _lightgbm(model: Any) -> Iterable[Part]:
     booster = getattr(model, "booster_", model)
-    return _sum_of_trees(_depth(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
+    return _trees(_depth(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
 
 
 def _depth(tree: dict[str, Any]) -> int:
-    deepest, stack = 0, [(tree, 0)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        stack += [(node[side], depth + 1) for side in ("left_child", "right_child") if side in node]
-    return deepest
+    return max((1 + _depth(tree[side]) for side in ("left_child", "right_child") if side in tree), default=0)
 
 
 def _ebm(model: Any) -> Iterable[Part]:
@@ -204,16 +177,20 @@ def _ebm(model: Any) -> Iterable[Part]:
 
 
 _KNOWN: Final[dict[tuple[str, str], Callable[[Any], Iterable[Part]]]] = {
-    ("sklearn", "LinearRegression"): _linear,
-    ("sklearn", "LinearModel"): _linear,
+    ("sklearn", "LinearRegression"): lambda model: _multiply_adds(np.count_nonzero(model.coef_)),
+    ("sklearn", "LinearModel"): lambda model: _multiply_adds(np.count_nonzero(model.coef_)),
     ("sklearn", "KNeighborsRegressor"): _neighbours,
-    ("sklearn", "BaseDecisionTree"): _tree,
+    ("sklearn", "BaseDecisionTree"): lambda model: [Part("compare", int(model.get_depth()), FLOAT16.comparison)],
     ("sklearn", "BaseForest"): _forest,
     ("sklearn", "AdaBoostRegressor"): _adaboost,
-    ("sklearn", "BaseGradientBoosting"): _gradient_boosting,
-    ("sklearn", "BaseHistGradientBoosting"): _histogram_boosting,
+    ("sklearn", "BaseGradientBoosting"): lambda model: _trees(tree.get_depth() for tree in np.ravel(model.estimators_)),
+    ("sklearn", "BaseHistGradientBoosting"): lambda model: _trees(
+        tree.get_max_depth()
+        for stage in model._predictors  # noqa: SLF001 (no public name)
+        for tree in stage
+    ),
     ("sklearn", "BaseLibSVM"): _support_vectors,
-    ("sklearn", "BaseMultilayerPerceptron"): _perceptron,
+    ("sklearn", "BaseMultilayerPerceptron"): lambda model: _multiply_adds(sum(layer.size for layer in model.coefs_)),
     ("torch", "Module"): _torch,
     ("lightgbm", "LGBMModel"): _lightgbm,
     ("lightgbm", "Booster"): _lightgbm,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -13,6 +14,15 @@ from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, Numbe
 
 #: A rule of more literals than this is printed as its size: with shared gates, text can grow exponentially.
 MAX_LITERALS_IN_TEXT: Final = 64
+
+#: The words of rules, as `_parse` reads them: patterns, and the phrases for an odd or even number of two or more parts.
+NUMBER: Final = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+RELATION: Final = r"(?:<=|>=|!=|==|[<>=≤≥≠]|\s(?:not\s+)?in\s*\{|\sis\s+(?:not\s+)?missing\b)"
+ODD_OF: Final = (("exactly one", "both or neither"), ("an odd number", "an even number"))
+PHRASE: Final = rf"({'|'.join(one for pair in ODD_OF for one in pair)}) of\s*\("
+_NEEDS_QUOTES: Final = re.compile(
+    rf"[\"(]|not(?=[\s(]|$)|.*\snot$|(?:never|always|{NUMBER})$|{PHRASE}|.*?{RELATION}", re.DOTALL
+)
 
 
 def number_text(value: float) -> str:
@@ -59,11 +69,21 @@ def name_text(name: str) -> str:
     return name if name.isprintable() and name and name == name.strip() else _quoted(name)
 
 
+def column_text(name: str) -> str:
+    """Return a column's name as it stands in rules: in quotes, too, where it could be read as something else.
+
+    >>> print(column_text("sold_at (year)"), column_text("price in €"), column_text("x > 3"), column_text("2021"))
+    sold_at (year) price in € "x > 3" "2021"
+    """
+    return _quoted(name) if _NEEDS_QUOTES.match(name) else name_text(name)
+
+
 def category_text(category: Category) -> str:
     """Return a category as a reader would write it: text in quotes, the rest bare."""
     if isinstance(category, str):
         return _quoted(category)
-    return str(category).lower() if isinstance(category, bool) else number_text(category)
+    # Whole numbers may have more digits than a float holds.
+    return str(category).lower() if isinstance(category, int) else number_text(category)
 
 
 def _quoted(text: str) -> str:
@@ -103,9 +123,7 @@ class Written(NamedTuple):
 
 
 def _odd_of(parts: list[Written], even: bool) -> Written:  # noqa: FBT001 (as the formula has it)
-    of_two, of_more = ("both or neither", "an even number") if even else ("exactly one", "an odd number")
-    start = of_two if len(parts) == 2 else of_more  # noqa: PLR2004 (a pair)
-    return Written(f"{start} of ({'; '.join(part.text for part in parts)})")
+    return Written(f"{ODD_OF[len(parts) > 2][even]} of ({'; '.join(part.text for part in parts)})")  # noqa: PLR2004 (a pair)
 
 
 WORDS: Final = Notation(
@@ -115,7 +133,7 @@ WORDS: Final = Notation(
     at_most="≤",
     relations=("=", "≠", "in", "not in"),
     braces=("{", "}"),
-    name=name_text,
+    name=column_text,
     number=number_text,
     category=category_text,
     remark=str,
@@ -154,7 +172,8 @@ def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) 
         case bool():
             return Written(notation.constants[meaning])
         case NumberCondition():
-            pieces = number_pieces(meaning, notation.name(columns[meaning.column].name), notation)
+            column = columns[meaning.column]
+            pieces = number_pieces(meaning, notation.name(column.name), notation, column.whole_to)
             return Written(f" {notation.any_of} ".join(pieces), notation.any_of if len(pieces) > 1 else "")
         case CategoryCondition():
             return _category(meaning, columns[meaning.column], notation)
@@ -165,10 +184,13 @@ def _written(meaning: Formula, columns: tuple[Column, ...], notation: Notation) 
             return Written(f" {joint} ".join(_written(part, columns, notation).inside(joint) for part in parts), joint)
 
 
-def number_pieces(condition: NumberCondition, name: str, notation: Notation = WORDS) -> list[str]:
+def number_pieces(
+    condition: NumberCondition, name: str, notation: Notation = WORDS, whole_to: int | None = None
+) -> list[str]:
     """Return texts of which one holds wherever the condition does: intervals and "is missing".
 
-    A missing number is below every cut-off; if it is excluded, the lowest interval is marked.
+    A missing number is below every cut-off; if it is excluded, the lowest interval is marked. Of whole numbers from 0
+    up to `whole_to`, the lowest and, of 0 and 1, the highest interval are named by the one number in them.
 
     >>> number_pieces(NumberCondition(0, ends=(18.0, 47.5), low=False, missing=False), "age")
     ['18 < age ≤ 47.5']
@@ -176,6 +198,8 @@ def number_pieces(condition: NumberCondition, name: str, notation: Notation = WO
     ['age ≤ 1', 'age > 2']
     >>> number_pieces(NumberCondition(0, ends=(47.5,), low=True, missing=False), "age")
     ['age ≤ 47.5 (not missing)']
+    >>> number_pieces(NumberCondition(0, ends=(0.5,), low=False, missing=False), "smoker", whole_to=1)
+    ['smoker = 1']
     """
     if not condition.ends:
         return [name + notation.remark(" is missing" if condition.missing else " is not missing")]
@@ -186,6 +210,11 @@ def number_pieces(condition: NumberCondition, name: str, notation: Notation = WO
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         above = f"{start} < " if start else ""
         pieces.append(f"{above}{name} {notation.at_most} {end}" if end else f"{name} > {start}")
+    is_one = f"{name} {notation.relations[0]} "
+    if whole_to is not None and condition.low and 0 <= condition.ends[0] < 1:
+        pieces[0] = is_one + notation.number(0.0)
+    if whole_to == 1 and not edges[-1] and 0 <= condition.ends[-1] < 1:
+        pieces[-1] = is_one + notation.number(1.0)
     if condition.low and not condition.missing:
         pieces[0] += notation.remark(" (not missing)")
     elif condition.missing and not condition.low:

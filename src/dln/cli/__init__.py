@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dln.cli import _export, _fit, _predict, _report, _show, _tune
+from dln.cli import _diff, _edit, _export, _fit, _monitor, _predict, _report, _show, _tune
 from dln.cli._program import Program
 
 __all__ = ["app", "main"]
@@ -43,19 +43,16 @@ def _before(
     """Regression models that people can read: sums of logic rules, learned from a table."""
 
 
-app.command("fit")(_fit.fit)
-app.command("predict")(_predict.predict)
-app.command("show")(_show.show_model)
-app.command("prune")(_show.prune)
-app.command("explain")(_show.explain)
-app.command("plot")(_report.plot)
-app.command("report")(_report.report)
-app.command("export")(_export.export)
-app.command("verify")(_export.verify)
-app.command("tune")(_tune.tune)
+for panel, commands in {
+    "Learn": (_fit.fit, _tune.tune, _show.prune, _edit.edit),
+    "Read": (_show.show, _show.explain, _diff.diff, _report.report, _report.card, _report.plot),
+    "Use": (_predict.predict, _monitor.monitor, _export.export, _export.verify),
+}.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
 
 
-@app.command("demo")
+@app.command("demo", rich_help_panel="Try")
 def _demo() -> None:
     """Train on a small table that comes along, compare with other models, show the rules."""
     from dln.demo import main as demo

@@ -13,19 +13,15 @@ from dln.cli._messages import UsageError, listed, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
-from dln.data._column_kinds import LARGEST_WHOLE, dates_of, row_numbers
+from dln.data._column_kinds import DIFFERENT, LARGEST_WHOLE, MEANT, ROWS_TO_JUDGE, dates_of, row_numbers
 from dln.data._dates import part_name, varying_parts
 
 Kind = Literal["numbers", "categories", "yes or no", "dates", "left out"]
 
-#: A column is taken for numbers, or dates, with errors in it if at least this share of its values are.
-MEANT: Final = 0.9
-#: Text of which more than this share is different names a row and does not describe it.
-DIFFERENT: Final = 0.9
-#: In fewer rows than this, values may all be different by chance.
-ROWS_TO_JUDGE: Final = 20
 #: The order of day and month of dates in which every day could be a month, and every month a day.
 UNCLEAR: Final = "unclear"
+#: Characters of a value that are shown as an example.
+EXAMPLE: Final = 20
 #: Most text is no date, and trying all formats is slow.
 _LIKE_A_DATE: Final = r"^\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
@@ -36,10 +32,29 @@ class ColumnFact(NamedTuple):
     name: str
     kind: Kind
     detail: str = ""
+    missing: int = 0
+    examples: tuple[str, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """The detail, also where it does not stand beside its kind."""
+        number, *others = self.detail.split(", ")
+        return ", ".join([f"{number} different", *others]) if self.kind == "categories" else self.detail
 
 
 def judge_column(
     file: TableFile, column: pl.Series, used: pl.Series, *, as_category: bool = False, keep: bool = False
+) -> tuple[ColumnFact, Sequence[pl.Series]]:
+    """Return what a column is taken for, and the columns to learn from that are made of it."""
+    fact, made = _judged(file, column, used, as_category=as_category, keep=keep)
+    known = column.filter(used).drop_nulls()
+    examples = tuple(str(value)[:EXAMPLE] for value in known.head(1000).unique(maintain_order=True).head(3))
+    missing = made[0].null_count() if made else int(used.sum()) - len(known)
+    return fact._replace(missing=missing, examples=examples), made
+
+
+def _judged(
+    file: TableFile, column: pl.Series, used: pl.Series, *, as_category: bool, keep: bool
 ) -> tuple[ColumnFact, Sequence[pl.Series]]:
     """Return what a column is taken for, and the columns to learn from that are made of it.
 
@@ -50,7 +65,7 @@ def judge_column(
         return ColumnFact("(no name)", "left out", "a column without a name is taken for row numbers"), ()
     typed, order = column, None
     if column.dtype == pl.String:
-        typed, order = (values.text(column), None) if as_category else _typed(file, column)
+        typed, order = (values.text(column), None) if as_category else typed_text(file, column)
     column, typed = column.filter(used), typed.filter(used)
     if (reason := _unusable(typed, order, names_rows=not (as_category or keep))) is not None:
         return ColumnFact(name, "left out", reason), ()
@@ -73,7 +88,7 @@ def _joined(*details: str) -> str:
 # --- text -> Booleans, numbers, dates or text -------------------------------------------------------------------------
 
 
-def _typed(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
+def typed_text(file: TableFile, column: pl.Series) -> tuple[pl.Series, str | None]:
     """Return a text column as Booleans, numbers, dates (with the order of day and month) or text."""
     text, known, name = values.text(column), values.text(column, values.NO_NUMBER), column.name
     truth = values.boolean(text)

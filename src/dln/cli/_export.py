@@ -48,12 +48,14 @@ def export(
     ] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not run and compare what is written.")] = False,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Take a model elsewhere: as a program, a query, a workbook or a circuit, run before it is handed over."""
     import tempfile
 
     from dln.cli._files import check_output, open_model
+    from dln.cli._printing import print_json
     from dln.cli._table_file import STANDARD
 
     check_output(output, force=force)
@@ -62,6 +64,8 @@ def export(
         "table": table, "contributions": contributions, "integers": integers, "latency": latency, "name": name
     }  # fmt: skip
     options = {key: value for key, value in options.items() if value not in (None, False)}
+    if output == STANDARD and as_json:
+        raise UsageError("--json prints a summary where the model would go: give -o a file for the model")
     if output == STANDARD and form is None:
         raise UsageError("standard output has no ending that names a format: give --format")
     with tempfile.TemporaryDirectory(prefix="dln-") as folder, warnings.catch_warnings():
@@ -74,6 +78,9 @@ def export(
             raise typer.Exit(DIFFERS) from None
         if output == STANDARD:
             sys.stdout.buffer.write(path.read_bytes())
+        elif as_json:
+            engine = None if done.verification is None else done.verification.engine
+            print_json({"file": output, "format": done.format, "engine": engine, "note": done.note})
         elif not quiet:
             print_status(f"{done}.")
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dln._atomic import take_name
+from dln._atomic import is_special, take_name
 from dln.cli._messages import UsageError
 from dln.cli._table_file import STANDARD, existing_file
 
@@ -94,7 +94,8 @@ def whole_or_nothing(name: str) -> Iterator[Any]:
         sys.stdout.buffer.flush()
         return
     path = Path(os.path.realpath(name))  # a symbolic link stays one
-    with tempfile.TemporaryDirectory(prefix=".dln-", dir=path.parent, ignore_cleanup_errors=True) as folder:
+    beside = None if is_special(path) else path.parent
+    with tempfile.TemporaryDirectory(prefix=".dln-", dir=beside, ignore_cleanup_errors=True) as folder:
         part = Path(folder) / path.name
         yield part
         take_name(part, path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -15,9 +16,15 @@ from dln.cli._program import INTERRUPTED
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+    import polars as pl
 
     from dln._regressor import CircuitRegressor
     from dln.cli._peers import Sample, Score
+
+#: Skewness from which the logarithm of a target is worth a hint.
+SKEWED: Final = 2.0
+#: Fewer rows than this cannot be split into rows to learn from and rows to test on.
+FEWEST_TO_TEST: Final = 10
 
 
 def fit(
@@ -25,8 +32,9 @@ def fit(
     target: _options.Target,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes, like house.dln.")
-    ],
+    ] = "",
     *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how columns are understood and stop.")] = False,
     learner: _options.Learner = "network",
     drop: _options.Drop = None,
     categorical: _options.Categorical = None,
@@ -35,13 +43,29 @@ def fit(
     weight: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column of weights: how much each row counts.")
     ] = None,
+    group: _options.Group = None,
+    time: _options.Time = None,
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
     max_rules: _options.MaxRules = None,
+    fixed_rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="A rule that the model has, as it would be printed.")
+    ] = None,
+    monotone: _options.Monotone = None,
+    interactions: _options.Interactions = None,
+    loss: Annotated[
+        Literal["squared_error", "huber", "absolute_error", "quantile"] | None,
+        typer.Option(help="What is minimised.", show_default="squared_error"),
+    ] = None,
+    setting: _options.Set = None,
     test_size: Annotated[float, typer.Option(help="Share of rows to test on; 0 trains on all.")] = 0.25,
     seed: Annotated[int, typer.Option(min=0, help="The same seed, table and version give the same model.")] = 0,
     time_limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="End the fit after 90s, 10m or 1h with the best so far.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Threads to use.", show_default="one per core"),
     ] = None,
     force: _options.Force = False,
     as_json: _options.Json = False,
@@ -53,15 +77,25 @@ def fit(
     """
     from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
-    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, table_digest
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
+    from dln.data._division import ForwardChaining
 
-    check_model_output(output, force=force)
+    if not dry_run:
+        if not output:
+            raise UsageError("missing option '--output' / '-o' (dln --help lists commands and options)")
+        check_model_output(output, force=force)
     if not 0 <= test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
-    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or ())
+    chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or (), group, time)
     parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
-    file, data = read_training_table(table, chosen)
+    parameters |= _options.constraints(learner, monotone, interactions, fixed_rule)
+    parameters |= {name: value for name, value in (("loss", loss), ("n_jobs", jobs)) if value is not None}
+    parameters |= {"random_state": seed, **_options.settings(learner, setting or ())}
+    file, data = read_training_table(table, chosen, fewest=FEWEST_TO_TEST if test_size and not dry_run else 2)
+    if dry_run:
+        show_dry_run(file, data, chosen, as_json=as_json)
+        return
     n_test = round(test_size * len(data.y))
     if test_size and not 1 < n_test < len(data.y) - 1:
         raise UsageError(
@@ -73,19 +107,19 @@ def fit(
     from dln.circuit._words import counted
     from dln.cli._peers import Sample, peers, score
 
+    if time is not None:
+        parameters["cv"] = ForwardChaining()
     train, test = (
-        Sample(data.X[rows], data.y[rows], None if data.weight is None else data.weight[rows])
-        for rows in split_rows(len(data.y), n_test, seed)
+        Sample(data.X[rows], data.y[rows], *(None if one is None else one[rows] for one in (data.weight, data.labels)))
+        for rows in split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
     )
-    model, took, interrupted = _train(
-        train, learner, {**parameters, "random_state": seed, "verbose": int(not is_quiet)}
-    )
+    model, took, interrupted = _train(train, learner, {"verbose": int(not is_quiet), **parameters})
     scores: list[Score] = []
     if n_test:
         name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
         scores = [score(name, model.predict(test.X), test, took), *peers(train, test)]
         model.calibrate(test.X, test.y, test.weight)  # by errors on rows that the model has not seen
-    model.training_facts_ = {**model.training_facts_, "table": table_digest(data.y)}
+    keep_facts(model, data.y, group or time)
     model.save(output)
     if as_json:
         document = {
@@ -104,10 +138,32 @@ def fit(
         raise typer.Exit(INTERRUPTED)
 
 
-def split_rows(n_rows: int, n_test: int, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the rows to learn from and those to test on."""
+def keep_facts(model: CircuitRegressor, y: pl.Series, column: str | None) -> None:
+    """Keep with a model by what to know its table again, and the column by which rows were held out."""
+    from dln.cli._training_table import table_digest
+
+    facts = {**model.training_facts_, "table": table_digest(y)}
+    if column is not None:
+        facts["folds"] = {**facts["folds"], "column": column}
+    model.training_facts_ = facts
+
+
+def split_rows(
+    n_rows: int, n_test: int, seed: int, labels: pl.Series | None = None, *, by_time: bool = False
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the rows to learn from and those to test on: whole groups, or the latest, where there are labels."""
     import numpy as np
 
+    if labels is not None and n_test:
+        from dln.data._division import group_codes
+        from dln.data._folds import held_out_groups
+
+        codes = group_codes(labels, np.ones(n_rows, dtype=np.bool_))
+        if by_time:
+            is_tested = codes >= max(1, np.sort(codes)[-n_test])
+        else:
+            is_tested = held_out_groups(np.ones(n_rows), n_test / n_rows, codes, seed) > 0
+        return np.flatnonzero(~is_tested), np.flatnonzero(is_tested)
     order = np.random.default_rng(seed).permutation(n_rows)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
@@ -119,13 +175,22 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     start, limit = time.perf_counter(), parameters["max_seconds"]
     model: CircuitRegressor = (DLNRegressor if learner == "network" else RuleRegressor)(**parameters)
 
+    words = {
+        "monotonic_cst": "--monotone",
+        "interaction_cst": "--interactions",
+        "columns of X": "columns",
+        "; X has": "; there are",
+    }
+    if limit is not None:
+        words[f"max_seconds={limit:g}"] = f"the time limit of {limit:g} s"
+
     def rephrased(text: str) -> str:
-        return text if limit is None else text.replace(f"max_seconds={limit:g}", f"the time limit of {limit:g} s")
+        return reduce(lambda done, word: done.replace(*word), words.items(), text)
 
     interrupted = False
     with warnings_as_sentences(rephrased):
         try:
-            model.fit(train.X, train.y, sample_weight=train.weight)
+            model.fit(train.X, train.y, sample_weight=train.weight, groups=train.labels)
         except KeyboardInterrupt:
             if not hasattr(model, "circuit_"):
                 raise
@@ -148,15 +213,28 @@ def _show_result(
         show(table(("", "test R²", "mean absolute error"), rows, left=""), "")
     name = shlex.quote(output)
     show(*size_sentences(model), *_whole_network(model, test), "", page_of_rules(model, name))
+    if hint := _logarithm_hint(train.y):
+        show("", hint)
     next_steps = [
         (f"dln show {name}", "the whole model, its cost, and the held-out R² of other sizes"),
-        (f"dln prune {name} --max-conditions N -o small.dln", "a smaller model"),
         (f"dln predict {name} TABLE", "predictions for another table"),
-        (f"dln explain {name} TABLE --row 1", "why a row gets its prediction"),
         (f"dln report {name} --data TABLE -o model.html", "a page to open, read and play with"),
-        (f"dln plot {name} -o model.svg", "a picture"),
     ]
     show(f"\nSaved to {output}. What to do next:", facts(next_steps))
+
+
+def _logarithm_hint(y: pl.Series) -> str:
+    """Return how to learn the logarithm of a target, where that is positive and its logarithm is less skewed."""
+    from dln.circuit._words import name_text
+
+    skewness = y.skew() or 0.0
+    if not (skewness > SKEWED and float(y.min()) > 0 and abs(y.log().skew() or 0.0) < skewness / 2):  # type: ignore[arg-type]
+        return ""
+    return (
+        f"{name_text(y.name)} is positive and skewed: its logarithm may be easier to learn. In Python, with "
+        "TransformedTargetRegressor(RuleRegressor(), func=np.log, inverse_func=np.exp); a rule of weight w then "
+        "multiplies the prediction by exp(w)."
+    )
 
 
 def _whole_network(model: CircuitRegressor, test: Sample) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from dln._clean import clean
 from dln._closest import closest
+from dln._errors import ColumnWarning
 
 #: Names listed in a message before it ends with "…".
 LISTED: Final = 8
@@ -36,10 +37,11 @@ def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[Non
     """Run a fit or a search and print its warnings as sentences afterwards; a ValueError becomes a `UsageError`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("ignore", ColumnWarning)  # columns are judged and shown before
         try:
             yield
         except ValueError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(rephrased(str(error))) from error
     for warning in caught:
         print_error(rephrased(str(warning.message)))
 

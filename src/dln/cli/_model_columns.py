@@ -91,7 +91,7 @@ def _converted(
         return whole if whole.null_count() == column.null_count() else column
     if column.dtype.is_float():
         try:
-            codes_of(nw.from_native(column, series_only=True), column.name, categories)
+            codes_of(nw.from_native(column, series_only=True), Column(column.name, categories))
         except ValueError as error:  # floats that may be rounded
             raise UsageError(str(error)) from error
     return column

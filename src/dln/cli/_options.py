@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, nearest
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by dln fit.", show_default=False)]
 Table = Annotated[
@@ -25,6 +27,14 @@ Keep = Annotated[
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column of labels: rows of one label are never on both sides of a split."),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column of dates or numbers: earlier rows train, later ones validate, test."),
+]
 MaxConditions = Annotated[
     str | None,
     typer.Option(
@@ -37,9 +47,27 @@ MaxRuleLength = Annotated[
 MaxRules = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Rules, at most.", show_default="as the conditions allow")
 ]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN:±1",
+        help="As this column rises, the prediction never falls (age:+1) or never rises (age:-1); may be given again.",
+    ),
+]
+Interactions = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUPS",
+        help="Columns that may meet in one rule, as groups like 'age,bmi;region', or no_interactions, or pairwise.",
+    ),
+]
 Learner = Annotated[
     Literal["network", "rules"],
     typer.Option(help="The paper's network, DLNRegressor, or the search for a page of rules, RuleRegressor."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner, as in Python; may be given again."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -77,6 +105,57 @@ def limits(
             )
         given[name] = value
     return given
+
+
+def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of ``--set``, checked as the learner checks them."""
+    if not given:
+        return {}
+    from dln import DLNRegressor, RuleRegressor
+
+    kind = DLNRegressor if learner == "network" else RuleRegressor
+    values: dict[str, Any] = {}
+    for setting in given:
+        name, sign, text = (part.strip() for part in setting.partition("="))
+        if not sign:
+            raise UsageError(f"--set must be a name and a value like loss=huber, got {setting!r}")
+        known = kind().get_params()
+        if name not in known:
+            raise UsageError(f"--set: {kind.__name__} has no parameter {name!r}; {nearest(name, known)}")
+        try:
+            values[name] = ast.literal_eval({"none": "None", "true": "True", "false": "False"}.get(text.lower(), text))
+        except (ValueError, SyntaxError):
+            values[name] = text
+    try:
+        kind(**values)._validate_params()  # noqa: SLF001 (scikit-learn's own check, as `fit` does it)
+    except ValueError as error:
+        raise UsageError(f"--set: {error}") from error
+    return values
+
+
+def constraints(
+    learner: str, monotone: list[str] | None, interactions: str | None, fixed_rules: list[str] | None
+) -> dict[str, Any]:
+    """Return the parameters that constrain a model.
+
+    >>> constraints("rules", ["age:+1", "distance:-1"], "age,bmi;region", None)
+    {'monotonic_cst': {'age': 1, 'distance': -1}, 'interaction_cst': (('age', 'bmi'), ('region',))}
+    """
+    given = {"--monotone": monotone, "--interactions": interactions, "--fixed-rule": fixed_rules}
+    if learner == "network" and (options := [option for option, value in given.items() if value]):
+        raise UsageError(f"{options[0]} does not go with the network: use --learner rules")
+    directions: dict[str, int] = {}
+    for one in monotone or ():
+        name, _, direction = one.rpartition(":")
+        if not name or direction not in ("1", "+1", "-1"):
+            raise UsageError(f"--monotone must be a column and +1 or -1, like age:+1, got {one!r}")
+        if directions.setdefault(name, int(direction)) != int(direction):
+            raise UsageError(f"--monotone gives {name!r} both directions")
+    groups: Any = interactions
+    if interactions not in (None, "no_interactions", "pairwise"):
+        groups = tuple(tuple(name.strip() for name in group.split(",")) for group in str(interactions).split(";"))
+    found = {"monotonic_cst": directions, "interaction_cst": groups, "fixed_rules": fixed_rules}
+    return {name: value for name, value in found.items() if value}
 
 
 def seconds(text: str | None) -> float | None:

@@ -35,6 +35,8 @@ class Sample(NamedTuple):
     X: pl.DataFrame
     y: pl.Series
     weight: pl.Series | None
+    labels: Any = None
+    """The groups, or the times, of the rows."""
 
 
 def score(name: str, predictions: Any, test: Sample, seconds: float) -> Score:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
-from dln.cli._messages import UsageError, print_status
+from dln.cli._messages import UsageError, print_error, print_status
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +35,7 @@ ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
 BATCH: Final = 1 << 16
 
-_ROW: Final = "\0row"  # no column of a file is named like this
+ROW: Final = "\0row"  # no column of a file is named like this
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 
 
@@ -61,24 +62,28 @@ def predict(
     from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import needed_columns
     from dln.cli._table_file import STANDARD, open_table
+    from dln.data._categories import unknown_text
 
     kind = output_kind(output)
     check_output(output, force=force)
     if as_json and output == STANDARD:
         raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
-    half_width = None if interval is None else _half_width(fitted, Path(model).name, interval)
+    ends = None if interval is None else _ends(fitted, Path(model).name, interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        results = [PREDICTION] if half_width is None else [PREDICTION, LOWER, UPPER]
+        results = [PREDICTION] if ends is None else [PREDICTION, LOWER, UPPER]
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
-        with _progress() if is_shown else nullcontext(lambda _: None) as advance:
-            predicted = partial(_predicted, Predictor(fitted), file, half_width, with_input, advance)
-            n_rows = _write(output, kind, file, list(file.names) if with_input else needed, predicted)
+        with progress() if is_shown else nullcontext(lambda _: None) as advance:
+            unknown: list[Counter[Any]] = []
+            predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
+            n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
+    if any(unknown) and not quiet:
+        print_error(unknown_text(sum(unknown, Counter())))
     if as_json:
         from dln.cli._printing import print_json
 
@@ -87,32 +92,34 @@ def predict(
         print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
 
 
-def _half_width(model: SavedModel, model_name: str, coverage: float) -> float:
-    """Return the half-width of prediction intervals, or raise a `UsageError` if the model has none."""
+def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
+    """Return what computes the ends of intervals from predictions, or raise a `UsageError` if the model has none."""
     if model.intervals is None:
         raise UsageError(
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
     try:
-        return model.intervals.half_width(coverage)
+        model.intervals.half_width(coverage)
     except ValueError as error:
         raise UsageError(f"--interval: {error}") from error
+    return partial(model.intervals.ends, coverage=coverage)
 
 
-def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]) -> int:
-    """Write the predictions of all rows and return their number."""
+def write_rows(
+    output: str, kind: str, file: TableFile, taken: list[str], predicted: Callable[..., pl.DataFrame]
+) -> int:
+    """Write what is predicted for all rows, batch by batch, and return their number."""
     import polars as pl
 
     from dln.cli._files import whole_or_nothing
 
     # Row numbers, so that a message can name the file's own row.
-    rows = file.scan().select(taken).with_row_index(_ROW)
+    rows = file.scan().select(taken).with_row_index(ROW)
     first = predicted(rows.limit(0).collect())
-    n_rows = 0
+    n_rows: list[int] = []  # of each batch, since batches run side by side
 
     def counted(frame: pl.DataFrame) -> pl.DataFrame:
-        nonlocal n_rows
-        n_rows += frame.height
+        n_rows.append(frame.height)
         return predicted(frame)
 
     query = rows.map_batches(counted, schema=first.schema, streamable=True, projection_pushdown=False)
@@ -124,7 +131,7 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
                 zipped: Any = "gzip" if output.lower().endswith(".gz") else "uncompressed"
                 separator = "\t" if kind == "tsv" else ","
                 query.sink_csv(place, separator=separator, compression=zipped, engine="streaming")
-            if not n_rows:
+            if not sum(n_rows):
                 raise UsageError(f"{file.label} has a header but no rows: there is nothing to predict")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if code := _OS_ERROR.search(str(error)):  # the number that polars hides, of a full disk or a closed pipe
@@ -133,15 +140,16 @@ def _write(output: str, kind: str, file: TableFile, taken: list[str], predicted:
             for frame in rows.collect_batches(chunk_size=BATCH):
                 predicted(frame)
         raise file.unreadable() from None
-    return n_rows
+    return sum(n_rows)
 
 
 def _predicted(
     predictor: Predictor,
     file: TableFile,
-    half_width: float | None,
+    ends: Callable[[Any], Any] | None,
     with_input: bool,  # noqa: FBT001 (bound by `partial`)
     advance: Callable[[int], None],
+    unknown: list[Counter[Any]],
     frame: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the predictions of some rows, beside their own columns if these are wanted."""
@@ -151,18 +159,21 @@ def _predicted(
 
     numbers: Any = []
     if frame.height:
-        first_row = int(frame[_ROW][0]) + 1
-        numbers = predictor.predict(model_columns(file, frame, predictor.circuit_, first_row))
+        first_row = int(frame[ROW][0]) + 1
+        columns = model_columns(file, frame, predictor.circuit_, first_row)
+        found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
+        numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the whole table)
+        unknown.append(found)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    columns = [*(frame.drop(_ROW).get_columns() if with_input else []), predicted]
-    if half_width is not None:
-        columns += [(predicted - half_width).alias(LOWER), (predicted + half_width).alias(UPPER)]
-    return pl.DataFrame(columns)
+    parts = [*(frame.drop(ROW).get_columns() if with_input else []), predicted]
+    if ends is not None:
+        parts += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
+    return pl.DataFrame(parts)
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
+def progress() -> Iterator[Callable[[int], None]]:
     """Yield what counts rows on standard error."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dln._clean import clean
 from dln.circuit._words import name_text, number_text, thousands, weight_text
+from dln.readers._rules import FEW_NOTE, By, curve_title
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -53,11 +54,11 @@ def facts(rows: Iterable[tuple[str, str]]) -> RenderableType:
     return grid
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str = "") -> Table:
-    """Return a table without lines: columns of numbers, and one of text that wraps, whose heading is `left`."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: str | Sequence[str] = ()) -> Table:
+    """Return a table without lines: columns of numbers, and of text that wraps, whose headings are `left`."""
     made = Table(box=None, pad_edge=True, show_edge=False, show_header=any(map(str.strip, headings)))
     for heading in headings:
-        is_text = heading == left
+        is_text = heading in ([left] if isinstance(left, str) else left)
         made.add_column(heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
     for row in rows:
         made.add_row(*map(Text, row))
@@ -83,6 +84,7 @@ def model_json(name: str, model: CircuitRegressor, max_rules: int | None = None)
         "conditions": rules.n_conditions,
         "n_rules": len(rules),
         "rules": rules.to_dicts()[:max_rules],
+        "constraints": [*map(asdict, getattr(model, "constraints_", ()))],
         "frontier": {"points": frontier.to_dicts(), "best_found": frontier.ceiling},
     }
 
@@ -93,38 +95,58 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     own = frontier.own
     if own is None or own.r2 is None:
         return [f"{size}."]
-    best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier if not point.circuit)])
+    best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier)])
     rest = (
         "as much as the best model found"
         if best < own.r2 + _UNSEEN
         else f"of {best:.3f} that the best model found reaches"
     )
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
-    if (more := frontier.worthwhile()) is not None:
-        n = more.max_conditions
-        sentences.append(f"{n} conditions would reach {more.r2:.3f} (--max-conditions {n}).")
+    neighbours, more = frontier.neighbours(), frontier.worthwhile()
+    advice = "" if more is None else f" (--max-conditions {more.max_conditions})"
+    if next_sizes := [
+        f"{thousands(point.max_conditions)} reach {point.r2:.3f}{advice * (point is more)}" for point in neighbours
+    ]:
+        sentences.append(f"Of the next sizes, {' and '.join(next_sizes)}.")
+    if more is not None and more not in neighbours:
+        sentences.append(f"{thousands(more.max_conditions)} conditions would reach {more.r2:.3f}{advice}.")
     return sentences
 
 
-def page_of_rules(model: CircuitRegressor, name: str) -> Group:
+def page_of_rules(model: CircuitRegressor, name: str, *, numbered: bool = False) -> Group:
     """Return the rules of a model that was saved as `name`: all of them, or the first where they are too many."""
     few = None if len(model.rules_) <= ONE_PAGE else FIRST_FEW
-    return rules_table(model, few, f": dln show {name} has them all")
+    return rules_table(model, few, f": dln show {name} has them all", numbered=numbered)
 
 
-def rules_table(model: CircuitRegressor, n_rules: int | None, more: str = "") -> Group:
-    """Return the rules that move the prediction most, as a table whose rules wrap."""
+def rules_table(
+    model: CircuitRegressor, n_rules: int | None, more: str = "", by: By | None = None, *, numbered: bool = False
+) -> Group:
+    """Return the rules that move the prediction most, as a table whose rules wrap, and columns as curves.
+
+    With their numbers, which `edit` knows them by, all rules are in the table.
+    """
+    by = "rule" if numbered else by
     rules = model.rules_
-    shown = list(rules)[:n_rules]
+    listed, curves = rules.split(by if n_rules is None else "rule")
+    shown = listed[:n_rules]
     weights = signed([row.weight for row in shown], model.circuit_.decimals)
-    support = ["" if math.isnan(row.support) else f"{row.support:.0%}" for row in shown]
-    cells = zip(weights, support, [row.rule for row in shown], strict=True)
+    columns = {"weight": weights, "fires": map(rules.support_text, shown), "rule": [row.rule for row in shown]}
+    if numbered:
+        columns = {"no.": [str(number) for number in range(len(shown))], **columns}
     lines: list[RenderableType] = [
         Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
-        table(("weight", "fires", "rule"), cells, left="rule"),
+        table(list(columns), zip(*columns.values(), strict=True), left="rule"),
     ]
-    if len(shown) < len(rules):
-        lines.append(Text(f"… and {thousands(len(rules) - len(shown))} more rules that move it less{more}"))
+    if any(row.rests_on_few for row in shown):
+        lines.append(Text(FEW_NOTE))
+    if len(shown) < len(listed):
+        lines.append(Text(f"… and {thousands(len(listed) - len(shown))} more rules that move it less{more}"))
+    for curve in curves:
+        steps = signed([band.weight for band in curve.bands], model.circuit_.decimals)
+        bands = zip(steps, [band.text for band in curve.bands], strict=True)
+        title = curve_title(model.circuit_, curve)
+        lines += ["", table(("weight", title), bands, left=title)]
     return Group(*lines)
 
 

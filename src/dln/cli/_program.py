@@ -13,9 +13,10 @@ from typer.core import TyperGroup
 from dln._errors import ExportError, MissingExtraError, ModelFileError
 from dln.cli._messages import UsageError, print_error
 
-# Exit codes: an exported file differs or the output cannot be written, bad input as in every command line made with
-# typer, and after SIGINT and SIGPIPE as shells have them.
+# Exit codes: an exported file differs, a figure is beyond its limit, or the output cannot be written, bad input as in
+# every command line made with typer, and after SIGINT and SIGPIPE as shells have them.
 DIFFERS: Final = 1
+BEYOND: Final = 1
 NOT_WRITTEN: Final = 1
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130

@@ -1,4 +1,4 @@
-"""``dln report`` and ``dln plot``: a model as a page to open and play with, and as a picture."""
+"""``dln report``, ``dln card`` and ``dln plot``: a page to open and play with, a model card, a picture."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
+    from dln.cli._table_file import TableFile
+
+
+Data = Annotated[
+    str | None,
+    typer.Option(metavar="TABLE", help="Rows to measure and average over, with their target; - is standard input."),
+]
+OwnTarget = Annotated[
+    str | None,
+    typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
+]
 
 
 def report(
     model: _options.Model,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .html.")],
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="Rows to measure and average over, with their target; - is standard input."),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="The target's column.", show_default="the model's"),
-    ] = None,
+    data: Data = None,
+    target: OwnTarget = None,
     include_rows: Annotated[
         int, typer.Option(min=0, metavar="N", help="Rows of the table that the page holds, at most.")
     ] = 0,
@@ -48,47 +53,95 @@ def report(
 
     check_output(output, force=force, endings=(".html",), what="a page's name")
     fitted = open_model(model)
-    if data is None and (target is not None or include_rows):
-        option = "--target" if target is not None else "--include-rows"
-        raise UsageError(f"{option} needs a table: give it with --data")
-    rows = {} if data is None else {**_rows(fitted, Path(model).name, data, target), "include_rows": include_rows}
+    if data is None and include_rows:
+        raise UsageError("--include-rows needs a table: give it with --data")
+    options = _page_options(fitted, model, data, target)
 
-    from dln.circuit._words import counted
     from dln.report import write_report
 
-    path = write_report(fitted, output, title=title, model_file=clean(Path(model).name), **rows)
+    path = write_report(fitted, output, title=title, include_rows=include_rows, **options)
     if not quiet:
-        measured = f", measured on {counted(len(rows['y']), 'row')} of {rows['source']}" if rows else ""
-        print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+        _print_written(path, options)
+
+
+def card(
+    model: _options.Model,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .md or .json.")],
+    data: Data = None,
+    target: OwnTarget = None,
+    *,
+    force: _options.Force = False,
+    quiet: _options.Quiet = False,
+) -> None:
+    """Write the model card: data, intended use (blank), accuracy, subgroups, constraints, limits and versions."""
+    from dln.cli._files import check_output, open_model
+
+    check_output(output, force=force, endings=(".md", ".json"), what="a card's name")
+    fitted = open_model(model)
+    options = _page_options(fitted, model, data, target)
+
+    from dln.report import model_card
+
+    path = model_card(fitted, **options).save(output)
+    if not quiet:
+        _print_written(path, options)
+
+
+def _page_options(model: CircuitRegressor, file: str, data: str | None, target: str | None) -> dict[str, Any]:
+    """Return the options of the page or card of a model from a file."""
+    if data is None and target is not None:
+        raise UsageError("--target needs a table: give it with --data")
+    name = Path(file).name
+    return {"model_file": clean(name)} | ({} if data is None else _rows(model, name, data, target))
+
+
+def _print_written(path: Path, options: dict[str, Any]) -> None:
+    from dln.circuit._words import counted
+
+    measured = f", measured on {counted(len(options['y']), 'row')} of {options['source']}" if "y" in options else ""
+    print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
 
 
 def _rows(model: CircuitRegressor, model_name: str, table: str, target: str | None) -> dict[str, Any]:
     """Return the rows of a table whose target is known; of the table that dln fit read, only its test rows."""
     from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._table_file import open_table
-    from dln.cli._training_table import target_of
+    from dln.cli._training_table import labels_of, target_of
+    from dln.data._division import ForwardChaining
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)
-        name = target or getattr(model, "target_name_", None)
-        if name is None:
-            raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
-        if name not in file.names:
-            raise UsageError(
-                f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
-                f"with --target, or leave out --data; {nearest(name, file.names)}"
-            )
+        name = target_name(file, model, model_name, target)
         frame = file.read()
         y = target_of(file, frame, name)
         known = y.is_not_null()
         X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
-    if (tested := _tested(model, y)) is not None:
+    folds = model.training_facts_.get("folds") or {}
+    column, by_time = folds.get("column"), folds.get("kind") == ForwardChaining.__name__
+    labels = labels_of(file, frame, known, column if column in file.names else None, by_time=by_time)
+    tested = None if column and labels is None else _tested(model, y, labels, by_time=by_time)
+    if tested is not None:
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
     return {"X": X, "y": y, "row_numbers": numbers, "source": label}
 
 
-def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | None:
+def target_name(file: TableFile, model: CircuitRegressor, model_name: str, target: str | None) -> str:
+    """Return the target's column in a file: the one named, or the model's."""
+    name = target or getattr(model, "target_name_", None)
+    if name is None:
+        raise UsageError(f"{model_name} does not hold the name of its target: give its column with --target")
+    if name not in file.names:
+        raise UsageError(
+            f"{file.label} has no column {name!r}, the target that predictions are measured by: name its column "
+            f"with --target, or leave out --data; {nearest(name, file.names)}"
+        )
+    return name
+
+
+def _tested(
+    model: CircuitRegressor, y: pl.Series, labels: pl.Series | None, *, by_time: bool
+) -> npt.NDArray[np.intp] | None:
     """Return the rows that `dln fit` tested the model on, or None if this is another table.
 
     On the others, which it learned from, the model would look too good.
@@ -100,7 +153,7 @@ def _tested(model: CircuitRegressor, y: pl.Series) -> npt.NDArray[np.intp] | Non
     n_test = len(y) - int(facts["rows"])
     if facts.get("table") != table_digest(y) or not isinstance(seed, int) or n_test < 1:
         return None
-    return split_rows(len(y), n_test, seed)[1]
+    return split_rows(len(y), n_test, seed, labels, by_time=by_time)[1]
 
 
 def plot(

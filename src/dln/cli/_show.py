@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dln.cli import _options
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, print_status
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
+    from dln.circuit._circuit import Circuit
+    from dln.cli._table_file import TableFile
 
 
-def show_model(
+def show(
     model: _options.Model,
     *,
     max_rules: Annotated[int | None, typer.Option(min=1, help="Rules to show, at most.", show_default="all")] = None,
+    by: Annotated[Literal["rule", "column"] | None, typer.Option(help="One by one, or bands of a column.")] = None,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Show the numbers that dln edit knows rules by.")] = False,
     as_json: _options.Json = False,
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
+    from dln.cli import _printing
     from dln.cli._files import open_model
-    from dln.cli._printing import facts, model_json, print_json, rules_table, show
     from dln.readers._summary import summary_facts
 
     fitted = open_model(model)
@@ -36,14 +40,19 @@ def show_model(
         document = {
             "columns": columns,
             "columns_used": columns_used(fitted),
+            "importances": fitted.importances_.to_dicts(),
             "epochs": getattr(fitted, "n_iter_", None),
-            "operations": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
+            "cost": {reading: int(fitted.cost(reading)) for reading in ("multiply", "select")},
         }
-        print_json({**model_json(model, fitted, max_rules), **document})
+        _printing.print_json({**_printing.model_json(model, fitted, max_rules), **document})
         return
-    show(rules_table(fitted, max_rules), "", facts([("file", model), *summary_facts(fitted)]))
+    _printing.show(
+        _printing.rules_table(fitted, max_rules, by=by, numbered=numbers),
+        "",
+        _printing.facts([("file", model), *summary_facts(fitted)]),
+    )
     if len(fitted.frontier_) > 1:
-        show(
+        _printing.show(
             "\nHeld-out R² of other sizes, and the sizes that dln prune can cut the model to:\n", str(fitted.frontier_)
         )
 
@@ -84,11 +93,49 @@ def prune(
 def explain(
     model: _options.Model,
     table: _options.Table,
-    row: Annotated[int, typer.Option(min=1, help="Which row, counted from 1; the header does not count.")] = 1,
+    row: Annotated[
+        int | None,
+        typer.Option(min=1, help="Which row, counted from 1; the header does not count.", show_default="1"),
+    ] = None,
+    reasons: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Write so many reasons for every row, as CSV.")
+    ] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where reasons go.")] = "-",
+    direction: Annotated[
+        Literal["higher", "lower"],
+        typer.Option(help="Reasons why predictions are higher than the reference, or lower."),
+    ] = "higher",
+    reference: Annotated[
+        str, typer.Option(metavar="REFERENCE", help="best, mean, or the number of a row to compare with.")
+    ] = "best",
+    reason_text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=TEXT", help="Text for the reason of a column or rule; may be given again."),
+    ] = None,
     *,
+    force: _options.Force = False,
     as_json: _options.Json = False,
+    quiet: _options.Quiet = False,
 ) -> None:
-    """Explain a prediction: the rules that fired for a row, and their weights, which add up to it."""
+    """Explain a prediction: the rules that fired for a row, and their weights, which add up to it.
+
+    With --reasons: for every row the rules that move its prediction most.
+    """
+    if reasons is not None:
+        if row is not None or as_json:
+            raise UsageError("--reasons writes CSV for all rows: leave out --row and --json, which are for one")
+        from dln.cli._reasons import write_reasons
+
+        how = {"n": reasons, "direction": direction}
+        n_rows = write_reasons(model, table, output, reason_text or [], reference, how, force=force)
+        if not quiet and output != "-":
+            print_status(f"reasons for {n_rows:,} rows written to {output}.")
+        return
+    if output != "-" or direction != "higher" or reference != "best" or reason_text:
+        raise UsageError(
+            "--output, --direction, --reference and --reason-text are about reasons: give --reasons 4, too"
+        )
+    row = row or 1
     from dln.circuit._words import category_text, name_text, thousands, weight_text
     from dln.cli import _printing
     from dln.cli._files import open_model
@@ -119,17 +166,23 @@ def explain(
 
 def _row(model: CircuitRegressor, model_name: str, table: str, row: int) -> pl.DataFrame:
     """Return the model's columns of one row of the file."""
-    import polars as pl
-
-    from dln.circuit._words import thousands
-    from dln.cli._model_columns import model_columns, needed_columns
+    from dln.cli._model_columns import needed_columns
     from dln.cli._table_file import open_table
 
     with open_table(table) as file:
-        needed = needed_columns(file, model.circuit_, model_name)
-        with file.reading():
-            frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
-            if not frame.height:
-                n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-                raise UsageError(f"--row must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
-        return model_columns(file, frame, model.circuit_, row)
+        return one_row(file, model.circuit_, needed_columns(file, model.circuit_, model_name), row)
+
+
+def one_row(file: TableFile, circuit: Circuit, needed: list[str], row: int, option: str = "--row") -> pl.DataFrame:
+    """Return the model's columns of one row of an open file; `option` is the one that chose it."""
+    import polars as pl
+
+    from dln.circuit._words import thousands
+    from dln.cli._model_columns import model_columns
+
+    with file.reading():
+        frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
+        if row < 1 or not frame.height:
+            n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
+            raise UsageError(f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
+    return model_columns(file, frame, circuit, row)

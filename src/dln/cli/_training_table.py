@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
-from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column
-from dln.cli._messages import UsageError, nearest
-from dln.cli._printing import facts, show
+from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
+from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
 
-#: Fewer rows than this cannot be split into rows to learn from and rows to test on.
-FEWEST_ROWS: Final = 10
+#: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
+FEWEST_LABELS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class ColumnOptions:
     categorical: Sequence[str] = ()
     keep: Sequence[str] = ()
     missing: Sequence[str] = ()
+    group: str | None = None
+    time: str | None = None
 
 
 class Learnable(NamedTuple):
@@ -40,16 +42,18 @@ class Learnable(NamedTuple):
     weight: pl.Series | None
     facts: list[ColumnFact]
     n_without_target: int
+    labels: pl.Series | None = None
+    """The groups, or the times, of the rows."""
 
 
-def read_training_table(table: str, chosen: ColumnOptions) -> tuple[TableFile, Learnable]:
-    """Return a table's file and what can be learned from it."""
-    with open_table(table) as file:
+def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
+    """Return a table's file and what can be learned from it; it must have at least the `fewest` rows."""
+    with open_table(name) as file:
         data = learnable(file, file.read(), chosen)
     n_rows, y = len(data.y), data.y
-    if n_rows < FEWEST_ROWS:
+    if n_rows < fewest:
         raise UsageError(
-            f"{file.label} has {n_rows} rows with a target, but at least {FEWEST_ROWS} are needed to learn from"
+            f"{file.label} has {n_rows} rows with a target, but at least {fewest} are needed to learn from"
         )
     if y.n_unique() == 1:
         raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
@@ -71,7 +75,7 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
     for name in file.names:
         if name in chosen.drop:
             found.append(ColumnFact(name, "left out", "as you asked"))
-        elif name not in (chosen.target, chosen.weight):
+        elif name not in (chosen.target, chosen.weight, chosen.group):
             as_category, keep = name in chosen.categorical, name in chosen.keep
             fact, made = judge_column(file, frame[name], known, as_category=as_category, keep=keep)
             found.append(fact)
@@ -80,7 +84,9 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise UsageError(f"{message} ({why})" if why else message)
-    return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, int((~known).sum()))
+    n_without_target = int((~known).sum())
+    labels = labels_of(file, frame, known, chosen.group or chosen.time, by_time=chosen.time is not None)
+    return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, n_without_target, labels)
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
@@ -90,15 +96,19 @@ def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
             "(separated by commas, semicolons, tabs or |)"
         )
     given = {"--target": [chosen.target], "--weight": [chosen.weight] if chosen.weight else []}
+    given |= {"--group": [chosen.group] if chosen.group else [], "--time": [chosen.time] if chosen.time else []}
     given |= {"--drop": [*chosen.drop], "--categorical": [*chosen.categorical], "--keep": [*chosen.keep]}
     used: dict[str, str] = {}
     for option, name in ((option, name) for option, names in given.items() for name in names):
         if name not in file.names:
             raise UsageError(f"{option}: {file.label} has no column {name!r}; {nearest(name, file.names)}")
-        if option != "--keep" and used.setdefault(name, option) != option:
+        # A column of times is an input, unless it is dropped.
+        if option not in ("--keep", "--time") and used.setdefault(name, option) != option:
             raise UsageError(
                 f"the column {name!r} was given to both {used[name]} and {option}: it can only be one of them"
             )
+    if chosen.group and chosen.time:
+        raise UsageError("--group and --time were both given, but rows are held out by one of them: leave one out")
 
 
 def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
@@ -107,6 +117,34 @@ def target_of(file: TableFile, frame: pl.DataFrame, name: str) -> pl.Series:
     if not y.count():
         raise UsageError(f"the target {name!r} is missing in every row of {file.label}: give rows where it is known")
     return y
+
+
+def labels_of(
+    file: TableFile, frame: pl.DataFrame, used: pl.Series, name: str | None, *, by_time: bool
+) -> pl.Series | None:
+    """Return the groups of the used rows, or their times as numbers; None without a column of them."""
+    if name is None:
+        return None
+    option = "--time" if by_time else "--group"
+    labels = frame[name]
+    if labels.dtype == pl.String:
+        labels = typed_text(file, labels)[0] if by_time else values.text(labels)
+    if by_time:
+        if not (labels.dtype.is_numeric() or labels.dtype in (pl.Date, pl.Datetime)):
+            held = dtype_words(labels.dtype)
+            raise UsageError(f"--time {name!r} must hold dates like 2024-12-31, or numbers, but it holds {held}")
+        labels = labels.to_physical()
+    labels = labels.fill_nan(None) if labels.dtype.is_float() else labels
+    missing = labels.is_null() & used
+    if missing.any():
+        row = int(missing.arg_max() or 0)
+        raise UsageError(
+            f"{option} {name!r} must hold a value in every row, but row {row + 1} of {file.label} holds none"
+        )
+    labels = labels.filter(used)
+    if (n_labels := labels.n_unique()) < FEWEST_LABELS:
+        raise UsageError(f"{option} {name!r} must hold at least {FEWEST_LABELS} different values, got {n_labels}")
+    return labels
 
 
 def _weights(file: TableFile, frame: pl.DataFrame, name: str, used: pl.Series) -> pl.Series:
@@ -143,8 +181,8 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
     """Show what a table holds: the target, and what each column is taken for."""
     low, high = (thousands(float(end)) for end in (data.y.min(), data.y.max()))  # type: ignore[arg-type]
     rows = [("target", f"{name_text(chosen.target)}, from {low} to {high}")]
-    if chosen.weight is not None:
-        rows.append(("weight", name_text(chosen.weight)))
+    others = ((what, getattr(chosen, what)) for what in ("weight", "group", "time"))
+    rows += [(what, name_text(name)) for what, name in others if name is not None]
     for kind in ("numbers", "categories", "yes or no"):
         some = [fact for fact in data.facts if fact.kind == kind]
         if some:
@@ -158,3 +196,19 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
         rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
     n_rows = thousands(len(data.y) + data.n_without_target)
     show(f"{file.label}: {n_rows} rows, {len(file.names)} columns", facts(rows))
+
+
+def show_dry_run(file: TableFile, data: Learnable, chosen: ColumnOptions, *, as_json: bool) -> None:
+    """Show each column of a table as it is understood: its kind, missing values, examples, and why it is left out."""
+    if as_json:
+        rows = {"train": len(data.y), "without_target": data.n_without_target}
+        columns = [fact._asdict() for fact in data.facts]
+        print_json({"table": file.label, "target": chosen.target, "rows": rows, "columns": columns})
+        return
+    cells = [
+        (name_text(fact.name), fact.kind, thousands(fact.missing), ", ".join(map(quoted, fact.examples)), fact.remark)
+        for fact in data.facts
+    ]
+    n_rows = thousands(len(data.y) + data.n_without_target)
+    show(f"{file.label}: {n_rows} rows, {len(file.names)} columns; the target is {name_text(chosen.target)}.\n")
+    show(table(headings := ("column", "kind", "missing", "examples", "remarks"), cells, left=headings))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import asdict
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,8 +41,11 @@ def tune(
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run trials on a Ray cluster: auto, or its address.")
     ] = None,
+    group: _options.Group = None,
+    time: _options.Time = None,
     max_conditions: _options.MaxConditions = None,
     max_rule_length: _options.MaxRuleLength = None,
+    setting: _options.Set = None,
     drop: _options.Drop = None,
     categorical: _options.Categorical = None,
     keep: _options.Keep = None,
@@ -55,17 +58,21 @@ def tune(
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
+    from dln._errors import import_extra
     from dln.cli._files import check_model_output
     from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
+    from dln.data._division import ForwardChaining
 
+    import_extra("optuna", "dln tune", "tune")  # before the table is read
     if output is not None:
         check_model_output(output, force=force)
-    end = time.monotonic() + (_options.seconds(time_limit) or math.inf)
+    end = monotonic() + (_options.seconds(time_limit) or math.inf)
     kind, space = (DLNRegressor, library.paper_space) if learner == "network" else (RuleRegressor, library.rule_space)
-    size = _options.limits(learner, max_conditions, max_rule_length, None)
-    model = kind(random_state=seed, **size)
-    chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or ())
+    fixed = _options.limits(learner, max_conditions, max_rule_length, None) | _options.settings(learner, setting or ())
+    cv = None if time is None else ForwardChaining()
+    model = kind(**{"random_state": seed, "cv": cv, **fixed})
+    chosen = ColumnOptions(target, None, drop or (), categorical or (), keep or (), missing or (), group, time)
     file, data = read_training_table(table, chosen)
     storage = storage or f"{'stdin' if table == '-' else Path(table).name.partition('.')[0]}.tune.log"
     talks = not (quiet or as_json)
@@ -79,7 +86,7 @@ def tune(
         if talks:
             result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
             print_status(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
-        return time.monotonic() > end
+        return monotonic() > end
 
     try:
         with warnings_as_sentences():
@@ -88,7 +95,9 @@ def tune(
                 data.X,
                 data.y,
                 n_trials=trials,
-                space=lambda trial: {**space(trial), **size},  # the user's limits are not searched
+                cv=cv,
+                groups=data.labels,
+                space=lambda trial: {**space(trial), **fixed},  # what the user sets is not searched
                 storage=storage,
                 random_state=seed,
                 n_jobs=jobs,
@@ -101,7 +110,7 @@ def tune(
         print_error(f"interrupted: {len(values)} trials are kept in {storage}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     if output is not None:
-        best = study.best_estimator.fit(data.X, data.y)
+        best = study.best_estimator.fit(data.X, data.y, groups=data.labels)
         best.target_name_ = target
         best.save(output)
     variance = float(data.y.to_numpy().astype(float).var())

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
+import warnings
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
@@ -12,9 +16,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Category
+from dln._errors import ColumnWarning, UnknownCategoryWarning
+from dln.circuit._circuit import MISSING, UNKNOWN, Category, Column
 from dln.data._column_kinds import (
+    DIFFERENT,
     LARGEST_WHOLE,
+    MEANT,
+    ROWS_TO_JUDGE,
     TEXT_DTYPES,
     Raw,
     as_array,
@@ -41,21 +49,80 @@ def learn_categories(raw: Raw, name: str) -> tuple[Codes, tuple[Category, ...]]:
             writable_text(category, f"a category of column {name!r}")
         elif math.isinf(category):
             check_finite(np.array([category]), name)
-    is_boolean = bool(distinct) and all(isinstance(category, bool) for category in distinct)
-    categories = (False, True) if is_boolean else tuple(sorted(distinct, key=_key))
+    categories = (False, True) if are_booleans(distinct) else tuple(sorted(distinct, key=_key))
     return recoded(codes, distinct, categories), categories
 
 
-def codes_of(raw: Raw, name: str, categories: tuple[Category, ...], first_row: int = 0) -> Codes:
+def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> None:
+    """Warn of a column of text that reads as numbers, or that has a text of its own in every row."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+    n_rows, n_known, what = len(codes), int(counts.sum()), ""
+    if n_known < ROWS_TO_JUDGE:
+        return
+    if (n_numbers := int(counts[list(map(_reads_as_number, categories))].sum())) >= MEANT * n_known:
+        what = (
+            f"holds text that reads as numbers in {n_numbers} of {n_rows} rows, but is taken as categories: convert it "
+            "to numbers, or name it in categorical_features"
+        )
+    elif len(categories) > DIFFERENT * n_known:
+        what = f"holds {len(categories)} different texts in {n_rows} rows, which name the rows: leave it out"
+    if what:
+        warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=6)  # the caller of fit
+
+
+def _reads_as_number(text: Category) -> bool:
+    """Return whether text is a number; 01067 is a code, and so are numbers too long for a float."""
+    try:
+        return abs(float(text)) < LARGEST_WHOLE and not re.fullmatch(r"\s*0\d+\s*", str(text))
+    except ValueError:
+        return False
+
+
+def are_booleans(categories: Sequence[Category]) -> bool:
+    """Return whether categories are Booleans; to Python, True equals 1."""
+    return bool(categories) and all(isinstance(category, bool) for category in categories)
+
+
+def fingerprint(category: Category) -> int:
+    """Return 16 bits of a category: enough to notice a new one, too few to tell which ones there were."""
+    return zlib.crc32(str(category).encode(errors="replace")) & 0xFFFF
+
+
+def codes_of(
+    raw: Raw, column: Column, first_row: int = 0, unknown: Counter[tuple[str, Category]] | None = None
+) -> Codes:
     """Return the codes of a column among known categories; `first_row` is that of messages.
+
+    Rows of categories that the training table did not have are counted in `unknown`.
 
     1 and 1.0 are the same category, True and "1" are others. Where all categories are text, a number is read as its
     text; where they are Booleans, 0 and 1 are read as such, for those with missing values often arrive as floats.
     """
+    name, categories = column.name, column.categories or ()
     codes, distinct = _distinct(raw, name, first_row)
     if any(isinstance(category, int) and _is_large(category) for category in categories):
         _check_exact(distinct, name)
-    return recoded(codes, distinct, categories)
+    new = recoded(codes, distinct, categories)
+    if unknown is not None and column.seen is not None and (new == UNKNOWN).any():
+        for code, n_rows in enumerate(np.bincount(codes[new == UNKNOWN], minlength=len(distinct)).tolist()):
+            if n_rows and fingerprint(distinct[code]) not in column.seen:
+                unknown[name, distinct[code]] += n_rows
+    return new
+
+
+def warn_of_unknown(unknown: Counter[tuple[str, Category]]) -> None:
+    """Warn of categories that the training table did not have, with the rows that hold them."""
+    if unknown:
+        warnings.warn(unknown_text(unknown), UnknownCategoryWarning, stacklevel=3)
+
+
+def unknown_text(unknown: Counter[tuple[str, Category]]) -> str:
+    """Return a sentence on categories that the training table did not have."""
+    listed = [
+        f"{value!r:.40} in column {name!r} ({n} row{'s' * (n > 1)})" for (name, value), n in unknown.most_common(5)
+    ]
+    more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""  # noqa: PLR2004 (as many as are listed)
+    return f"categories that the training data did not have, and that no rule names: {', '.join(listed)}{more}"
 
 
 def _check_exact(distinct: Iterable[Category], name: str) -> None:

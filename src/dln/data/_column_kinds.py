@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from dln._errors import PrecisionWarning
+from dln._errors import ColumnWarning, PrecisionWarning
 from dln.circuit._circuit import Values
 from dln.data._dates import DATE_TYPES, Dates, dates_of_objects
 
@@ -28,7 +28,17 @@ NOT_IN_NUMPY: Final = (nw.Decimal, nw.Int128, nw.UInt128, nw.Boolean)
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
 
-_ID_NAME: Final = re.compile(r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_number|key)$|[a-z](Id|ID)$")
+#: Names of columns that number the rows; a CSV file's first column without a name is one.
+_ID_NAME: Final = re.compile(
+    r"(?i)(^|[_\s.-])(id|uuid|guid|index|idx|row|rownum|row_?names?|row_?numbers?|key)$|^(unnamed: ?\d+)?$"
+    r"|(?-i:[a-z](Id|ID)$)"
+)
+#: A column is taken for numbers, or dates, with errors in it if at least this share of its values are.
+MEANT: Final = 0.9
+#: Text of which more than this share is different names a row and does not describe it.
+DIFFERENT: Final = 0.9
+#: In fewer rows than this, values may all be different by chance.
+ROWS_TO_JUDGE: Final = 20
 
 
 def kind_of(raw: Raw, name: str, *, is_category: bool | None = None) -> Literal["numbers", "categories", "dates"]:
@@ -211,6 +221,16 @@ def row_numbers(name: str, values: Values) -> str | None:
     if _ID_NAME.search(name):
         return "every row has a number of its own, and its name says so too"
     return "it counts the rows" if values[0] in (0, 1) and (np.diff(known) == 1).all() else None
+
+
+def warn_of_row_numbers(name: str, values: Values) -> None:
+    """Warn of a column of numbers that by its name and its values numbers the rows."""
+    if len(values) >= ROWS_TO_JUDGE and _ID_NAME.search(name) and row_numbers(name, values) is not None:
+        message = (
+            f"column {name!r} numbers the rows: every row has a number of its own; leave it out, since in other rows "
+            "such numbers mean nothing"
+        )
+        warnings.warn(message, ColumnWarning, stacklevel=6)  # the caller of fit
 
 
 def check_finite(values: Values, name: str, first_row: int = 0) -> None:

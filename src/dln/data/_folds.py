@@ -40,15 +40,14 @@ def row_counts(weight: Floats, repeated: npt.NDArray[np.bool_]) -> Counts:
     return counts
 
 
-def fold_weights(weight: Floats, n_folds: int, counts: Counts, start: npt.NDArray[np.intp] | None = None) -> Floats:
+def fold_weights(weight: Floats, n_folds: int, counts: Counts) -> Floats:
     """Return the part of each row's weight that every fold holds out, ``(n_folds, n)``; the parts add up to the weight.
 
     A row that counts once is held out whole, by one fold. The weight of the others is dealt out in equal units, one for
-    each count, as evenly as whole units allow. Rows are dealt in turn, or begin with the folds `start` ``(n,)``.
+    each count, as evenly as whole units allow. Rows are dealt in turn.
     """
     each, extra = np.divmod(counts, n_folds)
-    if start is None:
-        start = (np.cumsum(extra) - extra) % n_folds
+    start = (np.cumsum(extra) - extra) % n_folds
     place = (np.arange(n_folds)[:, np.newaxis] - start) % n_folds
     shares: Floats = (each + (place < extra)) / counts
     return np.asarray(shares * weight)
@@ -64,3 +63,27 @@ def held_out_weights(weight: Floats, share: float, counts: Counts, seed: int) ->
     """
     rank = np.random.default_rng([seed, len(weight)]).permutation(len(weight)) / max(len(weight), 1)
     return np.asarray(np.floor(counts * share + rank) / counts * weight)
+
+
+def group_fold_weights(weight: Floats, n_folds: int, groups: Counts) -> Floats:
+    """Return the part of each row's weight that every fold holds out, whole groups together, ``(n_folds, n)``.
+
+    The heaviest groups are dealt first, each to the fold that is the lightest so far; among equals, in the order of
+    their first rows.
+    """
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, weight)
+    fold_of, filled = np.zeros(len(first), dtype=np.intp), np.zeros(n_folds)
+    for group in np.lexsort((first, -totals)):
+        fold_of[group] = filled.argmin()
+        filled[fold_of[group]] += totals[group]
+    return np.asarray((fold_of[inverse] == np.arange(n_folds)[:, np.newaxis]) * weight)
+
+
+def held_out_groups(weight: Floats, share: float, groups: Counts, seed: int) -> Floats:
+    """Return the weights of whole groups that are held out, about a share of all but at least one group, ``(n,)``."""
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    drawn = np.random.default_rng([seed, len(first)]).permutation(np.argsort(first))
+    reached = np.cumsum(np.bincount(inverse, weight)[drawn][:-1])
+    n_held_out = 1 + int(np.abs(reached - share * weight.sum()).argmin()) if len(reached) else 0
+    return np.where(np.isin(inverse, drawn[:n_held_out]), weight, 0.0)

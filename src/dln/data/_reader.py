@@ -5,7 +5,9 @@ Columns are views of X where they can be; of a large X, those that cannot are re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -13,8 +15,15 @@ import narwhals as nw
 import numpy as np
 
 from dln.circuit._circuit import MISSING, Category, Column, Values
-from dln.data._categories import codes_of, learn_categories, recoded, writable_text
-from dln.data._column_kinds import Raw, dates_of, kind_of, numbers_of
+from dln.data._categories import (
+    codes_of,
+    learn_categories,
+    recoded,
+    warn_of_text,
+    warn_of_unknown,
+    writable_text,
+)
+from dln.data._column_kinds import Raw, dates_of, held_by, kind_of, numbers_of, warn_of_row_numbers
 from dln.data._dates import WEEKDAYS, DatePart, Dates, date_part, part_name, varying_parts, weekday_codes
 from dln.data._source import Columns, Location, Source, Table, array_names, chosen_categories, locations_of, open_source
 
@@ -47,11 +56,19 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
                 values.append(_part_values(dates, part, columns[-1].categories))
         elif kind == "categories":
             codes, categories = learn_categories(raw, name)
+            if (
+                chosen is None
+                and held_by(raw, name) == {"text"}
+                and not isinstance(raw.dtype, (nw.Categorical, nw.Enum))
+            ):
+                warn_of_text(name, codes, categories)
             columns.append(Column(text, categories))
             values.append(codes)
         else:
             columns.append(Column(text))
             numbers = numbers_of(raw, name, learns=True)
+            if source.names is not None:
+                warn_of_row_numbers(name, numbers)
             values.append(numbers if _is_kept(numbers, raw, source) else partial(numbers_of, raw, name))
             del numbers
     learned = [column.name for column in columns]
@@ -80,23 +97,50 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
 
     Columns that are not in `only` are not read: their values are all missing, and take no memory.
     """
-    source = open_source(X)
-    return _read(source, locations_of(source, columns), columns, only)
+    source, unknown = open_source(X), Counter[tuple[str, Category]]()
+    table = _read(source, locations_of(source, columns), columns, only, unknown)
+    warn_of_unknown(unknown)
+    return table
 
 
-def read_batches(X: Any, columns: tuple[Column, ...], only: Collection[int] | None = None) -> Iterator[Table]:
-    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted."""
+def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns with the categories that they have in X after their own.
+
+    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))
+    (Column(name='town', categories=('b', 'a')),)
+    """
+    source, made = open_source(X), list(columns)
+    for j, (column, (origin, part)) in enumerate(zip(columns, locations_of(source, columns), strict=True)):
+        if (known := column.categories) is not None:
+            found = WEEKDAYS if part is not None else learn_categories(source.column(origin), column.name)[1]
+            if known and all(isinstance(category, str) for category in known):
+                found = tuple(map(str, found))
+            made[j] = replace(column, categories=(*known, *(one for one in found if one not in known)))
+    return tuple(made)
+
+
+def read_batches(
+    X: Any, columns: tuple[Column, ...], only: Collection[int], unknown: Counter[tuple[str, Category]]
+) -> Iterator[Table]:
+    """Yield X as `read_table` would return it, some rows at a time where columns have to be converted.
+
+    Rows of categories that the training table did not have are counted in `unknown`.
+    """
     source = open_source(X)
     locations = locations_of(source, columns)
     if source.n_rows <= BATCH or source.is_plain_array():
-        yield _read(source, locations, columns, only)
+        yield _read(source, locations, columns, only, unknown)
         return
     for start in range(0, source.n_rows, BATCH):
-        yield _read(source.part(start, min(start + BATCH, source.n_rows)), locations, columns, only)
+        yield _read(source.part(start, min(start + BATCH, source.n_rows)), locations, columns, only, unknown)
 
 
 def _read(
-    source: Source, locations: Sequence[Location], columns: tuple[Column, ...], only: Collection[int] | None
+    source: Source,
+    locations: Sequence[Location],
+    columns: tuple[Column, ...],
+    only: Collection[int] | None,
+    unknown: Counter[tuple[str, Category]] | None = None,
 ) -> Table:
     values: list[Values] = []
     dates: dict[int, Dates] = {}
@@ -112,5 +156,5 @@ def _read(
         elif column.categories is None:
             values.append(numbers_of(source.column(origin), name, first_row=first_row))
         else:
-            values.append(codes_of(source.column(origin), name, column.categories, first_row))
+            values.append(codes_of(source.column(origin), column, first_row, unknown))
     return Table(columns, tuple(values), source.n_rows)

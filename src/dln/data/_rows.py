@@ -8,13 +8,16 @@ weights added, and the rest is put in an order that only their content decides. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Values
+from dln.circuit._circuit import MISSING, Column, Values
+from dln.data._categories import are_booleans, fingerprint
+from dln.data._column_kinds import LARGEST_WHOLE
+from dln.data._dates import WEEKDAYS
 from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +30,8 @@ CHUNK: Final = 8192
 SMALLEST_WEIGHT: Final = 1e-100
 LARGEST_WEIGHT: Final = 1e100
 
+#: Of more categories than this, those that are new are not noticed: too many fingerprints would be equal by chance.
+MAX_SEEN: Final = 4096
 #: Where the two hashes start: any two different numbers would do (these are digits of pi).
 SEEDS: Final = (0x243F6A8885A308D3, 0x13198A2E03707344)
 
@@ -47,11 +52,13 @@ class CanonicalRows:
         return CanonicalRows(self.index[:n].copy(), self.weight[:n].copy())
 
 
-def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = None) -> CanonicalRows:
-    """Return the distinct rows of a table and its target, in canonical order."""
+def canonical_rows(
+    values: Sequence[Values], y: Floats, weight: Floats | None = None, labels: Sequence[Values] = ()
+) -> CanonicalRows:
+    """Return the distinct rows of a table and its target, in canonical order; other labels make rows distinct."""
     if weight is not None:
         weight = check_weight(weight, len(y))
-    first, second = row_hashes(values, y)
+    first, second = row_hashes(values, y, labels)
     order = np.argsort(first)
     if weight is not None and not weight.all():
         order = order[weight[order] > 0]
@@ -75,6 +82,23 @@ def canonical_rows(values: Sequence[Values], y: Floats, weight: Floats | None = 
     if weight is None:
         return CanonicalRows(order[starts], np.diff(starts, append=len(order)).astype(np.float64))
     return CanonicalRows(order[starts], np.add.reduceat(weight[order], starts))
+
+
+def describe(columns: Sequence[Column], values: Sequence[Values], rows: npt.NDArray[np.intp]) -> tuple[Column, ...]:
+    """Return columns with what they hold in these rows: the largest of whole numbers from 0 up, categories seen."""
+    described = list(columns)
+    for j, column in enumerate(columns):
+        known = values[j] if len(rows) == len(values[j]) else values[j][rows]
+        if column.categories is None:
+            high = np.fmax.reduce(known)
+            if np.fmin.reduce(known) == 0 and 1 <= high < LARGEST_WHOLE and not (known % 1 > 0).any():
+                described[j] = replace(column, whole_to=int(high))
+        elif (
+            column.categories != WEEKDAYS and len(column.categories) <= MAX_SEEN and not are_booleans(column.categories)
+        ):
+            seen = {fingerprint(column.categories[code]) for code in np.unique(known).tolist() if code != MISSING}
+            described[j] = replace(column, seen=tuple(sorted(seen)))
+    return tuple(described)
 
 
 def check_weight(weight: npt.ArrayLike, n_rows: int) -> Floats:
@@ -129,13 +153,13 @@ def weighted_quantile(values: Values, weight: Floats, q: npt.ArrayLike) -> Float
     return np.asarray(quantiles.astype(np.float64) + 0.0)  # of 0.0 and -0.0, which are equal, always the former
 
 
-def row_hashes(values: Sequence[Values], y: Values) -> tuple[Hashes, Hashes]:
+def row_hashes(values: Sequence[Values], y: Values, labels: Sequence[Values] = ()) -> tuple[Hashes, Hashes]:
     """Return two independent hashes of each row and its target, ``(n_rows,) uint64`` each."""
     first, second = (np.full(len(y), seed, dtype=np.uint64) for seed in SEEDS)
     for group in read_together(values):
         _add_columns([column for _, column in group], first, second)
         del group  # before the next are read
-    _add_columns([y], first, second)
+    _add_columns([*labels, y], first, second)
     return first, second
 
 

@@ -174,7 +174,7 @@ def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     if source.names is not None:
         given = {name: j for j, name in enumerate(source.names)}
         origins = [_origin(name, given) for name in expected]  # dates whole, in parts, or some of either
-        if given.keys() == {origin for origin, _ in origins}:
+        if given.keys() >= {origin for origin, _ in origins}:  # others, like the target, do no harm
             return [Location(given[origin], part) for origin, part in origins]
         if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
             raise ValueError(_wrong_names(set(given), {origin for origin, _ in origins}))

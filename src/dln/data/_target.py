@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from dln._errors import PrecisionWarning
 from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS
+from dln.data._dates import DATE_TYPES
 from dln.data._source import refuse_mask
 
 #: Weights have this many digits below the first digit of the target's spread: the rounding of a hundred
@@ -85,6 +86,9 @@ def check_target(y: Any, n_rows: int, name: str) -> npt.NDArray[np.float64]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     refuse_mask(y, name)
+    given = np.asarray(y)
+    if given.dtype.kind in "mM" or (given.dtype.kind == "O" and any(isinstance(one, DATE_TYPES) for one in given.flat)):
+        raise ValueError(f"{name} must hold numbers, but it holds dates: give the days since a date, or another target")
     with np.errstate(over="ignore", invalid="ignore"):  # it adds y up, to see whether it is finite
         y = check_array(y, ensure_2d=False, dtype="numeric", input_name=name, ensure_all_finite=True)
     y = column_or_1d(y, dtype=np.float64, warn=True, input_name=name)

@@ -10,7 +10,7 @@ from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import category_text
 from dln.circuit.bits._prepare import float32_below
 from dln.export._form import Check, Form, category_kind, check_columns
-from dln.export._language import Language, comment_text, exported_by, expression_text, json_string
+from dln.export._language import Language, comment_text, exported_by, expression_text, from_template, json_string
 from dln.export._names import identifiers
 from dln.export._scaled import Scaled, scaled_columns
 
@@ -19,15 +19,11 @@ _PLAIN: Final = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#$%&'()*+,-./:;<=>@[]^_`{|}~"
 )
 
-_SAME_TEXT: Final = """static uint32_t %s(const char *a, const char *b)
-{
-  while ((*a == *b) && (*a != '\\0')) {
-    a++;
-    b++;
-  }
-  return (uint32_t)(*a == *b);
-}
-"""
+
+_WHOLE: Final = "Numbers are whole numbers, scaled as the struct states and rounded up; there is no floating point."
+_FLOATING: Final = (
+    "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it ignores NaN."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,46 +57,17 @@ def to_c(form: Form, *, integers: bool = False, name: str | None = None) -> str:
     """Return the model as the text of a C file; `name` is the prefix of every name in it, by default the target's."""
     check_columns(form, "C")
     names = c_names(form, name or form.target, integers=integers)
-    upper = names.upper
-    lines = [
-        *_heading(form, names, exported_by("c", integers=integers, name=name)),
-        f"#ifndef {upper}_H",
-        f"#define {upper}_H",
-        "",
-        "#include <stdint.h>",
-        "",
-        *_declarations(form, names),
-        "",
-        f"#endif /* {upper}_H */",
-        "",
-        f"#if !defined(DLN_HEADER) && !defined({upper}_C)",
-        f"#define {upper}_C",
-        "",
-        *_definitions(form, names),
-        "#endif",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _heading(form: Form, names: CNames, facts: str) -> list[str]:
-    file = f"{names.prefix}.c"
-    numbers = (
-        "Numbers are whole numbers, scaled as the struct states and rounded up; there is no floating point."
-        if names.scaled is not None
-        else "Numbers are double, or float where DLN_FLOAT is defined. Do not compile with -ffast-math: it ignores NaN."
+    return from_template(
+        "module.c",
+        title=comment_text(form.title()),
+        facts=exported_by("c", integers=integers, name=name),
+        numbers=_WHOLE if integers else _FLOATING,
+        file=f"{names.prefix}.c",
+        header=f"{names.upper}_H",
+        source=f"{names.upper}_C",
+        declarations=_declarations(form, names),
+        definitions=_definitions(form, names),
     )
-    return [
-        f"/* {comment_text(form.title())}",
-        " *",
-        f" * {facts}",
-        " * C99, nothing but <stdint.h>: no memory is taken, nothing is global.",
-        f" * {numbers}",
-        " *",
-        f" * A source file:  cc -std=c99 -O2 -c {file}",
-        f' * A header:       #define DLN_HEADER, then #include "{file}"',
-        " */",
-    ]
 
 
 def _declarations(form: Form, names: CNames) -> list[str]:
@@ -222,7 +189,7 @@ def lookup_lines(form: Form, names: CNames) -> list[str]:
     same = f"{names.prefix}_same_text"
     lines = []
     if any("_from_text" in lookup_head(j, column, names) for j, column in category_columns):
-        lines += (_SAME_TEXT % same).split("\n")
+        lines += from_template("same_text.c", name=same).split("\n")
     for j, column in category_columns:
         lines += [lookup_head(j, column, names), "{", *_lookup_body(j, column, names, same), "}", ""]
     return lines

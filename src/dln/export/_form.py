@@ -18,6 +18,7 @@ from dln.circuit._circuit import Category, Circuit, Column, Literal
 from dln.circuit._gates import AND, GATES, XOR
 from dln.circuit._graph import TRUE_EDGE, Graph
 from dln.circuit._words import name_text, node_text, weight_text
+from dln.circuit.simplify._domain import literal_order
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
 #: 8192 characters.
@@ -110,8 +111,14 @@ class Form:
 
     def literals(self) -> list[Literal]:
         """Return the literals that the expressions test, each once, by column."""
-        literals = {check.literal for expression in self.expressions for check in checks(expression)}
-        return sorted(literals, key=lambda literal: (literal.column, str(type(literal)), _order(literal)))
+        return sorted({one.literal for each in self.expressions for one in checks(each)}, key=literal_order)
+
+    def n_checks_written_out(self) -> int:
+        """Return how many checks the rules have where no part can be named."""
+        sizes: list[int] = []
+        for expression in self.expressions:  # a part may name those before it
+            sizes.append(sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression)))
+        return sum(sizes[len(self.parts) :])
 
     def title(self) -> str:
         """Return the formula's first line in words: the target and where it starts."""
@@ -238,11 +245,6 @@ def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
     return uses
 
 
-def _order(literal: Literal) -> tuple[float, ...]:
-    cutoff = getattr(literal, "cutoff", None)
-    return (cutoff,) if cutoff is not None else tuple(getattr(literal, "codes", ()))
-
-
 # --- checks of columns before a model is written ----------------------------------------------------------------------
 
 Kind = TypingLiteral["text", "number", "boolean"]
@@ -258,11 +260,10 @@ def category_kind(column: Column, what: str) -> Kind:
     """Return the kind of a column's categories; raise `ExportError` if `what` cannot hold several kinds."""
     kinds = {kind_of(category) for category in column.categories or ()}
     if len(kinds) > 1:
-        message = (
+        raise ExportError(
             f"{what} needs columns of one kind, but the categories of column {column.name!r} are "
             f"{' and '.join(sorted(kinds))}: make them all text and fit again"
         )
-        raise ExportError(message)
     return next(iter(kinds), "text")
 
 
@@ -274,11 +275,10 @@ def check_columns(form: Form, what: str) -> None:
             continue
         for category in column.categories:
             if int(float(category)) != category and float(category) != category:
-                message = (
+                raise ExportError(
                     f"{what} holds numbers as double, and the category {category} of column "
                     f"{column.name!r} is not one: make the column text and fit again"
                 )
-                raise ExportError(message)
 
 
 def check_names(form: Form, what: str) -> None:
@@ -287,6 +287,5 @@ def check_names(form: Form, what: str) -> None:
     for _, column in form.columns:
         if column.name in seen:
             columns = f"two columns that rules read are both named {column.name!r}"
-            message = f"{what} reads columns by name, but {columns}: rename one of them and fit again"
-            raise ExportError(message)
+            raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")
         seen.add(column.name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Final
 
 from dln._version import __version__
@@ -75,6 +76,17 @@ def comment_text(text: str) -> str:
     return text
 
 
+def from_template(name: str, /, **values: str | Iterable[str]) -> str:
+    """Return a template with its places filled: ``§name`` in a line by a text, alone in one by several lines."""
+
+    def filled(place: re.Match[str]) -> str:
+        value = values[place[1] or place[2]]
+        return value if isinstance(value, str) else "".join(f"{line}\n" for line in value)
+
+    text = (files("dln.export") / "templates" / name).read_text(encoding="utf-8")
+    return re.sub(r"^§(\w+)\n|§(\w+)", filled, text, flags=re.MULTILINE)
+
+
 def exported_by(target: str, **options: Any) -> str:
     """Return the sentence on the writer and its options, without a date: equal models give equal files."""
     facts = {"format": target, **{name: value for name, value in options.items() if value not in (None, False)}}
@@ -101,12 +113,8 @@ def export_facts(text: str) -> dict[str, Any] | None:
 class Syntax:
     """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
 
-    conjunction: str
-    disjunction: str
-    comparison: tuple[str, str]
-    """Equal, unequal."""
-    true: str
-    false: str
+    words: tuple[str, str, str, str, str, str]
+    """And, or, unequal, equal, true, false."""
     above: tuple[str, str]
     """Of the comparison of a number; never "≤", for a missing number is not above."""
     among: tuple[str, str]
@@ -124,11 +132,8 @@ class Script:
     def __init__(self, syntax: Syntax, form: Form) -> None:
         self._syntax, self._form = syntax, form
         self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
-        equal, unequal = syntax.comparison
         self._language = Language(
-            self._check,
-            lambda part: syntax.part[part.negated].format(number=part.number),
-            *(syntax.conjunction, syntax.disjunction, unequal, equal, syntax.true, syntax.false),
+            self._check, lambda part: syntax.part[part.negated].format(number=part.number), *syntax.words
         )
 
     def declarations(self) -> Iterator[str]:
@@ -159,4 +164,4 @@ class Script:
                 return self._syntax.is_nan[check.negated].format(name=name)
             case _:
                 code = MISSING
-        return f"{name}{self._syntax.comparison[check.negated]}{code}"
+        return f"{name}{self._language.unequal if check.negated else self._language.equal}{code}"

@@ -31,24 +31,20 @@ from dln.export._verilog import to_verilog
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A format: `writer` takes the form and its own options; `find_engine` may raise `EngineMissing`."""
+    """A format: `writer` takes the form and its own options; `engine` may raise `EngineMissing`."""
 
     name: str
     endings: tuple[str, ...]
     writer: Callable[..., str | bytes]
-    find_engine: Callable[..., Engine]
+    engine: Callable[..., Engine]
 
     def write(self, form: Form, **options: Any) -> bytes:
         written = self.writer(form, **options)
         return written.encode() if isinstance(written, str) else written
 
-    def engine(self, **options: Any) -> Engine:
-        return self.find_engine(**options) if self.name == "sql" else self.find_engine()
 
-
-def _no_engine(program: str) -> Engine:
-    message = f"dln runs no {program}"
-    raise EngineMissing(message)
+def _no_engine(program: str, **_: Any) -> Engine:
+    raise EngineMissing(f"dln runs no {program}")
 
 
 TARGETS: Final = {
@@ -65,28 +61,17 @@ TARGETS: Final = {
 }
 
 
-def written_options(path: Path) -> dict[str, Any]:
-    facts = export_facts(path.read_bytes().decode(errors="replace")) or {}
-    return {name: value for name, value in facts.items() if name != "format"}
-
-
-#: Other words for the formats.
-_ALIASES: Final = {"js": "javascript", "py": "python", "xlsx": "excel", "v": "verilog", "sv": "verilog"}
-
-
 def find_target(path: Path, name: str | None = None) -> Target:
+    by_ending = {ending: target for target in TARGETS.values() for ending in target.endings}
     if name is not None:
-        target = TARGETS.get(_ALIASES.get(name.lower(), name.lower()))
-        if target is None:
-            message = f"format must be one of {', '.join(TARGETS)}, got {name!r}"
-            raise ExportError(message)
-        return target
-    for target in TARGETS.values():
-        if path.suffix.lower() in target.endings:
-            return target
-    endings = ", ".join(ending for target in TARGETS.values() for ending in target.endings)
-    message = f"the ending of {path.name!r} names no format: use one of {endings}, or set format="
-    raise ExportError(message)
+        named = TARGETS.get(name.lower()) or by_ending.get(f".{name.lower()}")
+        if named is None:
+            raise ExportError(f"format must be one of {', '.join(TARGETS)}, got {name!r}")
+        return named
+    if path.suffix.lower() not in by_ending:
+        endings = ", ".join(by_ending)
+        raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or set format=")
+    return by_ending[path.suffix.lower()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +148,15 @@ class ExportableModel:
         target = find_target(Path(path), format)
         if dialect is not None:
             if target.name != "sql":
-                message = f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
-                raise ExportError(message)
+                raise ExportError(
+                    f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
+                )
             options["dialect"] = dialect
         form = self._form()
         try:
             inspect.signature(getattr(type(self), f"to_{target.name}")).bind(self, **options)
         except TypeError as error:
-            message = f"to_{target.name} takes other options: {error}"
-            raise ExportError(message) from None
+            raise ExportError(f"to_{target.name} takes other options: {error}") from None
         data = target.write(form, **options)
         verification, note = None, "not verified"
         if verify:
@@ -216,13 +201,12 @@ class ExportableModel:
 
         """
         target = find_target(Path(path), format)
-        options = {**written_options(Path(path)), **({} if dialect is None else {"dialect": dialect})}
+        options = export_facts(Path(path).read_bytes().decode(errors="replace")) or {}
         try:
-            engine = target.engine(**options)
+            engine = target.engine(**options | ({} if dialect is None else {"dialect": dialect}))
             return verify_file(Path(path), self._form(), engine, None if X is None else self._values(X))
         except EngineMissing as missing:
-            message = f"{Path(path).name} cannot be verified here: {missing}"
-            raise ExportError(message) from None
+            raise ExportError(f"{Path(path).name} cannot be verified here: {missing}") from None
 
     def to_c(self, *, integers: bool = False, name: str | None = None) -> str:
         """Return one C99 file that is header and source in one and needs nothing but ``stdint.h``.

@@ -5,36 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from typing import Final
 
 #: Words with a meaning in C and C++, JavaScript, Python, Verilog, and in the exported texts themselves.
-_WORDS: Final = """
-alignas alignof asm auto bool break case catch char class const constexpr continue default delete do double else enum
-explicit export extern false float for friend goto if inline int long mutable namespace new noexcept nullptr operator
-private protected public register restrict return short signed sizeof static struct switch template this throw true
-try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while main int8_t int16_t
-int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
-
-arguments async await debugger eval extends finally from function get implements import in instanceof interface let
-null of package set super undefined var with yield nan infinity
-
-and as assert def del elif except global is lambda none nonlocal not or pass raise self match type
-
-always assign automatic begin bit buf bufif0 bufif1 byte casex casez cell chandle checker clocking cmos config
-constraint context cover covergroup coverpoint cross deassign defparam design disable dist edge end endcase endclass
-endconfig endfunction endgenerate endmodule endpackage endprimitive endprogram endproperty endspecify endtable endtask
-event expect final first_match force foreach forever fork forkjoin generate genvar highz0 highz1 iff ifnone
-illegal_bins initial inout input inside instance integer intersect join join_any join_none large liblist library local
-localparam logic longint macromodule matches medium modport module nand negedge nettype nmos nor noshowcancelled
-notif0 notif1 output parameter pmos posedge primitive priority program property pull0 pull1 pulldown pullup rand randc
-randcase randsequence rcmos real realtime ref reg release repeat rnmos rpmos rtran scalared sequence shortint
-shortreal showcancelled small soft solve specify specparam string strong0 strong1 supply0 supply1 table tagged task
-time timeprecision timeunit tran tri tri0 tri1 triand trior trireg unique unique0 untyped use uwire vectored wait
-wait_order wand weak weak0 weak1 wildcard wire wor xnor xor
-
-row rows total fires predict predict_rows explain number code clk missing unknown columns rules target intercept value
-values text known same fired prediction steps scale
-"""
+_WORDS: Final = (files("dln.export") / "templates" / "reserved.txt").read_text(encoding="ascii")
 RESERVED: Final = frozenset(_WORDS.split())
 _OURS: Final = re.compile(r"(part|rule|codes|stage)_?\d+", re.IGNORECASE)
 

@@ -150,10 +150,9 @@ class _Graph:
 
     def _input(self, name: str, kind: str) -> str:
         if not name or name in self.taken:
-            message = (
+            raise ExportError(
                 f"ONNX needs names for all inputs, but {name!r} is empty or taken: rename the column and fit again"
             )
-            raise ExportError(message)
         self.taken.add(name)
         self.inputs.append(self._info(name, kind))
         return name

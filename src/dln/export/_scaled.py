@@ -60,8 +60,7 @@ def _scaled(form: Form, j: int, sizes: tuple[int, ...]) -> Scaled:
     for bits in sizes:
         if needed < 2 ** (bits - 1):
             return Scaled(decimals, dict(zip(cutoffs, whole, strict=True)), bits)
-    message = (
+    raise ExportError(
         f"whole numbers of {sizes[-1]} bits cannot hold the cut-offs of column {form.circuit.columns[j].name!r}, which "
         f"go from {cutoffs[0]!r} to {cutoffs[-1]!r}: scale the column and fit again, or export with floating point"
     )
-    raise ExportError(message)

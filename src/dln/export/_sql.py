@@ -24,7 +24,6 @@ from dln.export._form import (
     Term,
     category_kind,
     check_columns,
-    leaves,
     negate,
     part_levels,
 )
@@ -79,8 +78,7 @@ def find_dialect(name: str) -> Dialect:
     aliases = {"postgresql": "postgres", "sqlserver": "tsql", "t-sql": "tsql", "mariadb": "mysql"}
     dialect = DIALECTS.get(aliases.get(name.lower(), name.lower()))
     if dialect is None:
-        message = f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}"
-        raise ExportError(message)
+        raise ExportError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}")
     return dialect
 
 
@@ -91,8 +89,7 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
     """
     check_columns(form, "SQL")
     if any(column.name == "" for _, column in form.columns):
-        message = "SQL has no columns without a name, but rules read one: name it and fit again"
-        raise ExportError(message)
+        raise ExportError("SQL has no columns without a name, but rules read one: name it and fit again")
     how = find_dialect(dialect)
     writer = _Writer(form, how, import_extra("sqlglot", "to_sql", "export"), contributions=contributions)
     statement = writer.statement(_table(table, how, writer.sqlglot))
@@ -100,11 +97,10 @@ def to_sql(form: Form, dialect: str = "duckdb", *, table: str = "data", contribu
     lines = [f"/* {comment_text(form.title())}. */", f"/* {facts} */", statement.sql(how.sqlglot, pretty=True)]
     text = "\n".join(lines) + "\n"
     if how.limit is not None and len(text) > how.limit:
-        message = (
+        raise ExportError(
             f"{how.name} takes statements of at most {how.limit} characters, but this model's has {len(text)}: "
             "export a smaller model, for example model.prune(max_conditions=...)"
         )
-        raise ExportError(message)
     return text
 
 
@@ -117,8 +113,7 @@ def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
     except (sqlglot.errors.SqlglotError, KeyError, AttributeError):
         alone = False
     if not alone:
-        message = f"table must be what may follow FROM, such as houses or sales.houses, got {table!r}"
-        raise ExportError(message)
+        raise ExportError(f"table must be what may follow FROM, such as houses or sales.houses, got {table!r}")
     return source
 
 
@@ -142,9 +137,9 @@ class _Writer:
         if self.dialect.star_except:
             return self._with_stages(table)
         self._check_size()
-        terms = [self._term(self._inlined(rule.expression), rule.steps) for rule in self.form.rules]
+        terms = [self._term(rule.expression, rule.steps) for rule in self.form.rules]
         for term, rule in zip(terms, self.form.rules, strict=True):
-            term.add_comments([f" {_words(self.form, rule)} "])
+            term.add_comments([f" {self._comment(rule)} "])
         return self.exp.select("*", *self._results(terms)).from_(table)
 
     def _with_stages(self, table: Any) -> Any:
@@ -176,7 +171,7 @@ class _Writer:
             parts = [part for part in zip(self.parts, self.form.parts, levels, strict=True) if part[2] == level]
             yield f"dln_parts{level}", [(name, self._case(self._condition(part), 1), "") for name, part, _ in parts]
         rules = zip(self.rules, self.form.rules, strict=True)
-        yield "dln_rules", [(name, self._term(r.expression, r.steps), _words(self.form, r)) for name, r in rules]
+        yield "dln_rules", [(name, self._term(r.expression, r.steps), self._comment(r)) for name, r in rules]
 
     # --- numbers ------------------------------------------------------------------------------------------------------
 
@@ -209,6 +204,9 @@ class _Writer:
             return self.exp.Literal.number(steps if expression else 0)
         return self._case(self._condition(expression), steps)
 
+    def _comment(self, rule: Term) -> str:
+        return comment_text(f"{weight_text(rule.weight, self.form.decimals)} where {rule.text}")
+
     def _case(self, condition: Any, steps: int) -> Any:
         return self.exp.case().when(condition, self.exp.Literal.number(steps)).else_(self.exp.Literal.number(0))
 
@@ -230,6 +228,8 @@ class _Writer:
                 return self.exp.EQ(this=self.exp.Literal.number(1), expression=self.exp.Literal.number(int(expression)))
             case Check():
                 return self._check(expression)
+            case Part(number, negated) if not self.dialect.star_except:  # written out
+                return self._condition(negate(self.form.parts[number]) if negated else self.form.parts[number])
             case Part(number, negated):
                 return self.exp.EQ(
                     this=self.exp.column(self._name(self.parts[number])),
@@ -313,39 +313,11 @@ class _Writer:
     def _name(self, name: str) -> Any:
         return self.exp.to_identifier(name, quoted=True)
 
-    # --- parts, where they cannot have a column of their own ----------------------------------------------------------
-
-    def _inlined(self, expression: Expression) -> Expression:
-        match expression:
-            case Part(number, negated):
-                whole = self._inlined(self.form.parts[number])
-                return negate(whole) if negated else whole
-            case AllOf(of):
-                return AllOf(tuple(map(self._inlined, of)))
-            case AnyOf(of):
-                return AnyOf(tuple(map(self._inlined, of)))
-            case Differ(a, b, negated):
-                return Differ(self._inlined(a), self._inlined(b), negated)
-        return expression
-
     def _check_size(self) -> None:
-        sizes: list[int] = []
-        for part in self.form.parts:
-            sizes.append(_size(part, sizes))
-        total = sum(_size(rule.expression, sizes) for rule in self.form.rules)
+        total = self.form.n_checks_written_out()
         if total > _MOST_CONDITIONS:
-            message = (
+            raise ExportError(
                 f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
                 f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
                 "model.prune(max_conditions=...), or export for duckdb or bigquery"
             )
-            raise ExportError(message)
-
-
-def _size(expression: Expression, sizes: Sequence[int]) -> int:
-    """Return the conditions of an expression with all parts written out; `sizes` are those of the parts."""
-    return sum(sizes[leaf.number] if isinstance(leaf, Part) else 1 for leaf in leaves(expression))
-
-
-def _words(form: Form, rule: Term) -> str:
-    return comment_text(f"{weight_text(rule.weight, form.decimals)} where {rule.text}")

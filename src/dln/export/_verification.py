@@ -61,17 +61,17 @@ def compare(path: Path, form: Form, values: Sequence[Values], engine: Engine) ->
     expected = form.circuit.evaluate(values)
     received = engine.run(path, form, values)
     if len(received) != len(expected):
-        message = f"{path.name}: {len(expected)} predictions were expected, but {engine.name} gave {len(received)}"
-        raise VerificationError(message)
+        raise VerificationError(
+            f"{path.name}: {len(expected)} predictions were expected, but {engine.name} gave {len(received)}"
+        )
     # As bytes: NaN equals NaN and 0.0 does not equal -0.0.
     differs = received.view(np.int64) != expected.view(np.int64)
     if differs.any():
         row = int(differs.argmax())
-        message = (
+        raise VerificationError(
             f"{path.name}: {int(differs.sum())} of {len(expected)} rows differ from the model, the first at row {row}: "
             f"{engine.name} gave {float(received[row])!r} instead of {float(expected[row])!r}"
         )
-        raise VerificationError(message)
     return Verification(path, engine.name, len(expected))
 
 

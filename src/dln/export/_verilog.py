@@ -80,8 +80,7 @@ class _Pipeline:
 def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
     """Return the module; with a `latency`, the result comes so many clock cycles after its inputs, one each cycle."""
     if not 0 <= latency <= MAX_LATENCY:
-        message = f"latency must be a number of clock cycles from 0 to {MAX_LATENCY}, got {latency}"
-        raise ExportError(message)
+        raise ExportError(f"latency must be a number of clock cycles from 0 to {MAX_LATENCY}, got {latency}")
     ports = module_ports(form)
     pipeline = _compute(form, ports, latency)
     result = pipeline.read("total", max(pipeline.signals["total"].level, *pipeline.cuts, 0) + 1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +13,6 @@ from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph
 from dln.data._encoding import ENCODED_MISSING, Encoder, scale
 from dln.data._target import Target
 from dln.network._network import Network, open_links
-
-
-class Cut(NamedTuple):
-    """A place between the values of a scaled column: above a cut-off, or at it too."""
-
-    k: int
-    cutoff: float
-    or_equal: bool
 
 
 def discretize(
@@ -62,45 +52,31 @@ def discretize(
 def _threshold_edges(
     network: Network, graph: Graph, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp]
 ) -> list[int]:
-    """Return an edge for every threshold row."""
-    parameters = network.parameters
-    cuts = [
-        Cut(int(k), float(bias), bool(slope < 0))
-        for k, bias, slope in zip(network.wiring.threshold_input, parameters.bias, parameters.slope, strict=True)
-    ]
-    slopes = parameters.slope.tolist()
-    # The set of numbers does not depend on the order of rows, and columns are read faster from top to bottom.
-    some = None if len(rows) == len(values[0]) else np.sort(rows)
-    found = _literals((cut for cut, slope in zip(cuts, slopes, strict=True) if slope), graph, encoder, values, some)
-    edges = []
-    for cut, slope in zip(cuts, slopes, strict=True):
-        above = found[cut] if slope else FALSE_EDGE
-        edge = graph.literal(above) if isinstance(above, Above) else above
-        edges.append(edge ^ (slope < 0))
-    return edges
-
-
-def _literals(
-    cuts: Iterable[Cut], graph: Graph, encoder: Encoder, values: Sequence[Values], rows: npt.NDArray[np.intp] | None
-) -> dict[Cut, Above | int]:
-    """Return for each cut the literal of "the column is above (or at) the cut-off" on the training rows, or an edge.
+    """Return an edge for every threshold row: above its cut-off on the training rows, or at it too.
 
     Above a place below all known numbers is what is not missing; above one that no number is above is nothing.
     """
-    found: dict[Cut, Above | int] = {}
-    for k, group in itertools.groupby(sorted(set(cuts)), key=lambda cut: cut.k):
+    inputs, bias, slope = network.wiring.threshold_input, network.parameters.bias, network.parameters.slope
+    # The set of numbers does not depend on the order of rows, and columns are read faster from top to bottom.
+    some = None if len(rows) == len(values[0]) else np.sort(rows)
+    found: dict[int, Above | int] = {}
+    for k in np.unique(inputs[slope != 0]).tolist():
         column = encoder.scaled[k].column
-        known = np.unique(values[column] if rows is None else values[column][rows])
+        known = np.unique(values[column] if some is None else values[column][some])
         has_missing = bool(np.isnan(known[-1]))
         known = known[: len(known) - has_missing] + known.dtype.type(0)  # 0.0, never -0.0
         missing = graph.literal(IsMissing(column)) if has_missing else FALSE_EDGE
         encoded = scale(encoder.scaled[k], known)
-        for cut in group:
-            n_below = int(np.searchsorted(encoded, cut.cutoff, "left" if cut.or_equal else "right"))
+        for t in np.flatnonzero((inputs == k) & (slope != 0)).tolist():
+            n_below = int(np.searchsorted(encoded, float(bias[t]), "left" if slope[t] < 0 else "right"))
             if n_below == 0:
-                found[cut] = TRUE_EDGE if cut.cutoff < ENCODED_MISSING else missing ^ 1
+                found[t] = TRUE_EDGE if bias[t] < ENCODED_MISSING else missing ^ 1
             elif n_below == len(known):
-                found[cut] = FALSE_EDGE
+                found[t] = FALSE_EDGE
             else:
-                found[cut] = Above(column, shortest_between(float(known[n_below - 1]), float(known[n_below])))
-    return found
+                found[t] = Above(column, shortest_between(float(known[n_below - 1]), float(known[n_below])))
+    edges = []
+    for t, is_below in enumerate((slope < 0).tolist()):
+        above = found.get(t, FALSE_EDGE)
+        edges.append((graph.literal(above) if isinstance(above, Above) else above) ^ is_below)
+    return edges

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.circuit._conditions import count_conditions, readable
 from dln.circuit._graph import TRUE_EDGE, Graph
+from dln.data._division import IN_TURN, Division
 from dln.data._target import Target
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
 from dln.solve._select import MAX_ROWS, Budget, Candidates
-from dln.solve._weights import PENALTY, TYPICAL_VARIANCE, cross_validated_penalty, solve_weights
+from dln.solve._weights import PENALTY, TYPICAL_VARIANCE, refitted_weights, solve_weights
 
 #: Rows whose node values are computed at once: of a thousand nodes, 25 megabytes.
 BLOCK: Final = 25_000
@@ -31,12 +32,13 @@ MIN_ROWS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Columns of some rows, the standardised target there ``(n,)``, weights, and counts for folds."""
+    """Columns of some rows, the standardised target there ``(n,)``, weights, counts and the division for folds."""
 
     values: Sequence[Values]
     y: Floats
     weight: Floats
     counts: npt.NDArray[np.int64] | None = None
+    division: Division = IN_TURN
 
     def first(self, n: int) -> LabelledRows:
         """Return the first n rows: rows in canonical order are as good as drawn by lot."""
@@ -49,7 +51,8 @@ class LabelledRows:
 
     def _at(self, rows: slice | npt.NDArray[np.intp]) -> LabelledRows:
         counts = None if self.counts is None else self.counts[rows]
-        return LabelledRows([column[rows] for column in self.values], self.y[rows], self.weight[rows], counts)
+        values, division = [column[rows] for column in self.values], self.division.at(rows)
+        return LabelledRows(values, self.y[rows], self.weight[rows], counts, division)
 
 
 def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
@@ -72,6 +75,11 @@ def with_weights(circuit: Circuit, nodes: Sequence[int], intercept: float, weigh
         for node, weight in zip(nodes, weights.tolist(), strict=True)
     )
     return replace(circuit, rules=rules, intercept=on_grid(target.mean + target.spread * intercept, decimals))
+
+
+def rule_values(circuit: Circuit, values: Sequence[Values]) -> Bools:
+    """Return where each rule fires on some rows, ``(n_rules, n)``, computed block by block."""
+    return node_values(circuit, [rule.node for rule in circuit.rules], values)
 
 
 def node_values(circuit: Circuit, nodes: Sequence[int], values: Sequence[Values]) -> Bools:
@@ -146,11 +154,10 @@ class Reduction:
         return self.loss.explained(self.held_out.y, predicted, self.held_out.weight)
 
     def _refitted(self, circuit: Circuit, rows: LabelledRows) -> Circuit:
-        nodes = [rule.node for rule in circuit.rules]
-        holds = node_values(circuit, nodes, rows.values)
-        penalty = cross_validated_penalty(holds, rows.y, rows.weight, rows.counts)
-        solved = solve_weights(holds, rows.y, rows.weight, penalty, loss=self.loss.name, quantile=self.loss.quantile)
-        return with_weights(circuit, nodes, *solved, self.target)
+        solved = refitted_weights(
+            rule_values(circuit, rows.values), rows.y, rows.weight, rows.counts, self.loss, division=rows.division
+        )
+        return with_weights(circuit, [rule.node for rule in circuit.rules], *solved, self.target)
 
     def _within(self, size: int, candidates: Candidates, rows: LabelledRows, followed: Floats) -> Circuit:
         """Return the model of a size. Printed without the rest of the network, a rule may be longer: then fewer fit."""

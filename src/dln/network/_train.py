@@ -297,11 +297,10 @@ def take(data: layout.Data, rows: Rows, weight: npt.NDArray[np.float64]) -> layo
 def _result(index: int, future: Future[Trained | None]) -> Trained | None:
     error = future.exception()
     if isinstance(error, MemoryError):
-        message = (
+        raise MemoryError(
             f"network {index + 1} did not fit in memory ({error}): try fewer rows, smaller hidden_layer_sizes, "
             "a smaller batch_size or n_jobs=1"
-        )
-        raise MemoryError(message) from error
+        ) from error
     return future.result()
 
 

@@ -27,7 +27,7 @@ def importance_chart(importances: Importances, ax: Any = None) -> Any:
     ax.barh(range(len(shown)), [row.importance for row in shown], color=_TRAINING, height=0.7)
     ax.set_yticks(range(len(shown)), [_plain(row.column) for row in shown])
     ax.invert_yaxis()
-    ax.set_xlabel("importance (share of what the rules move)")
+    ax.set_xlabel("importance")
     return _tidy(ax)
 
 

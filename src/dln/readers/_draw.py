@@ -6,6 +6,7 @@ where they are used, and every rule has a sum sign of its own: lines across the 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,8 +52,7 @@ class Picture:
         path = Path(path)
         kind = path.suffix.lower().removeprefix(".")
         if kind not in {"svg", "png", "pdf"}:
-            message = f"a picture is saved as .svg, .png or .pdf, got {path.name!r}"
-            raise ValueError(message)
+            raise ValueError(f"a picture is saved as .svg, .png or .pdf, got {path.name!r}")
         path.write_bytes(_render(self.dot, kind))
         return path
 
@@ -65,8 +65,7 @@ def draw(
 ) -> Picture:
     """Return a picture of the circuit's first `max_rules` rules in an order, by default that of their weights."""
     if max_rules is not None and max_rules < 1:
-        message = f"max_rules must be at least 1 or None, got {max_rules}"
-        raise ValueError(message)
+        raise ValueError(f"max_rules must be at least 1 or None, got {max_rules}")
     if order is None:
         order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     shown = list(order[:max_rules])
@@ -185,12 +184,7 @@ def _wrapped(text: str) -> list[str]:
     """Return the text in lines, broken at spaces, but not beside a comparison sign."""
     for sign in _SIGNS:
         text = text.replace(f" {sign} ", f"\0{sign}\0")
-    lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + len(word) >= _LINE:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    lines = textwrap.wrap(text, _LINE, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
 
 

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, Circuit, Values
+from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cone import node_columns
 from dln.circuit._graph import Graph
 from dln.circuit._words import name_text, node_text, weight_text
-from dln.circuit.simplify._domain import CategoryAxis, NumberAxis, axes_of, combinations, truth_table
+from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 from dln.data._dates import split_part_name
 from dln.readers._intervals import USUAL, Intervals
 from dln.readers._rules import Importance, Importances, Records, RuleTable
@@ -103,14 +103,14 @@ def explain(
 ) -> Explanations:
     """Return for every row the rules that fired, the heaviest first; they add up to the prediction, bit for bit."""
     predictions = circuit.evaluate(columns)
-    half_width = None if intervals is None else intervals.half_width(USUAL)
+    ends = None if intervals is None else np.stack(intervals.ends(predictions, USUAL), axis=1).tolist()
     fires = circuit.rule_values(columns)
     order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     terms = {i: Term(node_text(circuit, circuit.rules[i].node), circuit.rules[i].weight, i) for i in order}
     rows = []
     for row, value in enumerate(predictions.tolist()):
         fired = tuple(terms[i] for i in order if fires[i][row])
-        interval = None if half_width is None else (value - half_width, value + half_width)
+        interval = None if ends is None else tuple(ends[row])
         rows.append(Explanation(value, circuit.intercept, fired, circuit.decimals, target, interval))
     return Explanations(tuple(rows))
 
@@ -169,9 +169,9 @@ def shapley_values(circuit: Circuit, columns: Sequence[Values], background: Sequ
             base += rule.weight * bool(table)
             continue
         sizes = table.shape
-        theirs = np.ravel_multi_index([_blocks(axis, background[axis.column]) for axis in axes], sizes)
+        theirs = np.ravel_multi_index([axis.blocks(background[axis.column]) for axis in axes], sizes)
         joint = np.asarray(np.bincount(theirs, weights=share, minlength=table.size), np.float64).reshape(sizes)
-        mine = tuple(_blocks(axis, columns[axis.column]) for axis in axes)
+        mine = tuple(axis.blocks(columns[axis.column]) for axis in axes)
         for axis, value in zip(axes, _rule_shapley(table, joint), strict=True):
             values[:, axis.column] += rule.weight * value[mine]
         base += rule.weight * float((table * joint).sum())
@@ -197,27 +197,14 @@ def _rule_shapley(table: npt.NDArray[Any], joint: Floats) -> list[Floats]:
     return results
 
 
-def _rule_table(circuit: Circuit, node: int) -> tuple[list[NumberAxis | CategoryAxis], Floats]:
+def _rule_table(circuit: Circuit, node: int) -> tuple[list[Axis], Floats]:
     """Return the axes that a rule reads, and its value, 0 or 1, for every combination of their blocks."""
     graph = Graph()
     (edge,) = graph.add(circuit, [node])
     axes = axes_of(graph.literals[i] for i in graph.cone([edge >> 1]) if not graph.is_gate(i))
     if combinations(axes) * 2 ** len(axes) > MAX_WORK:
-        message = (
+        raise ValueError(
             f"Shapley values are exact, rule by rule, and a rule that reads {len(axes)} columns is too wide for them: "
             f"prune the model or fit it with fewer layers"
         )
-        raise ValueError(message)
     return axes, truth_table(graph, edge, axes).astype(np.float64)
-
-
-def _blocks(axis: NumberAxis | CategoryAxis, values: Values) -> npt.NDArray[np.intp]:
-    # A category column of which only "is missing" is tested has a number axis without cut-offs.
-    missing = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
-    if isinstance(axis, CategoryAxis):
-        blocks = np.full(len(values), len(axis.groups), dtype=np.intp)
-        for block, codes in enumerate(axis.groups):
-            blocks[np.isin(values, codes)] = block
-    else:
-        blocks = np.where(missing, 0, np.searchsorted(axis.cutoffs, values.astype(np.float64), side="left"))
-    return np.where(missing, axis.size - 1, blocks) if axis.missing else blocks

@@ -54,6 +54,12 @@ class Frontier(Records[Point]):
         """The point of the model itself: the largest that has a circuit."""
         return next((point for point in reversed(self.rows) if point.circuit is not None), None)
 
+    def neighbours(self) -> list[Point]:
+        """Return the next smaller and the next larger size whose held-out R² is known, as far as there are any."""
+        known = [point for point in self.rows if point.r2 is not None]
+        place = next((k for k, point in enumerate(known) if point is self.own), None)
+        return [] if place is None else [*known[:place][-1:], *known[place + 1 :][:1]]
+
     def worthwhile(self) -> Point | None:
         """Return the smallest of the larger sizes that is clearly better and near the best of them; None if none is."""
         own = self.own
@@ -72,8 +78,7 @@ class Frontier(Records[Point]):
         Below the smallest model the intercept alone is left: the mean prediction of that model.
         """
         if max_conditions < 0:
-            message = f"max_conditions must be at least 0, got {max_conditions}"
-            raise ValueError(message)
+            raise ValueError(f"max_conditions must be at least 0, got {max_conditions}")
         sizes = {k: point.conditions or 0 for k, point in enumerate(self.rows) if point.circuit is not None}
         fitting = [k for k, size in sizes.items() if size <= max_conditions]
         n_kept = fitting[-1] + 1 if fitting else 0

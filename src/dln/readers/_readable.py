@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln.circuit._circuit import Circuit, Values
 from dln.circuit._cost import CircuitCost, Reading, circuit_cost
 from dln.data._dates import with_dates_whole
-from dln.data._reader import read_table
+from dln.data._reader import read_batches, read_table
 from dln.readers._charts import frontier_chart, history_chart, importance_chart
 from dln.readers._draw import Picture, draw
 from dln.readers._explain import (
@@ -25,7 +26,9 @@ from dln.readers._explain import (
     sum_by_input,
 )
 from dln.readers._frontier import Frontier
-from dln.readers._intervals import USUAL, Intervals, conformal_intervals
+from dln.readers._intervals import USUAL, Intervals, Scale, Source, conformal_intervals, target_limits
+from dln.readers._monitor import Drift, monitor
+from dln.readers._reasons import Direction, ReasonFinder, Reasons, reasons_of
 from dln.readers._rules import Importances, RuleTable, rule_table
 from dln.readers._summary import summary_facts
 
@@ -41,13 +44,15 @@ class ReadableModel:
     intervals_: Intervals
     support_: list[float]
     target_name_: str
+    training_facts_: Mapping[str, Any]
     _frontier: Frontier
 
     @property
     def rules_(self) -> RuleTable:
         """The rules, in words, those that move the prediction most first."""
         check_is_fitted(self)
-        return rule_table(self.circuit_, getattr(self, "support_", None), self._target())
+        n_rows = getattr(self, "training_facts_", {}).get("rows")
+        return rule_table(self.circuit_, getattr(self, "support_", None), self._target(), n_rows)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -89,7 +94,7 @@ class ReadableModel:
         Parameters
         ----------
         X : table or array of shape (n_samples, n_features)
-            The rows to explain; a pandas Series or a dictionary is one row.
+            The rows to explain; a pandas Series, a dictionary or an array of one axis is one row.
 
         Returns
         -------
@@ -99,6 +104,69 @@ class ReadableModel:
         """
         check_is_fitted(self)
         return explain(self.circuit_, self._values(X), self._target(), getattr(self, "intervals_", None))
+
+    def reasons(
+        self,
+        X: Any,
+        n: int = 4,
+        direction: Direction = "higher",
+        reference: Any = "best",
+        reason_texts: Mapping[str, str] | None = None,
+    ) -> Reasons:
+        """Return for every row the rules that move its prediction most against a reference, as sentences.
+
+        Rules are merged by column: each belongs to the most important of the columns that it reads.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            The rows to explain.
+        n : int, default=4
+            Largest number of reasons per row.
+        direction : {"higher", "lower"}, default="higher"
+            Reasons why the prediction is higher than the reference, or lower.
+        reference : {"best", "mean"} or one row, default="best"
+            "best": the most favourable sum that the rules of each reason reach together on any input: the lowest
+            where `direction` is "higher", the highest where it is "lower". "mean": the mean prediction of the training
+            rows, each rule's share of it rounded to the grid of the weights. Or a row of the user's.
+        reason_texts : dict, optional
+            Texts instead of sentences, by the name of a column, or by the words of a rule, which is then a reason of
+            its own.
+
+        Returns
+        -------
+        Reasons
+            One `RowReasons` per row: ``prediction``, ``reference``, ``reasons`` and ``rest``, which add up exactly.
+
+        """
+        check_is_fitted(self)
+        if not isinstance(reference, str):
+            is_list = np.ndim(reference) == 1 and not hasattr(reference, "to_frame")
+            reference = self._values([reference] if is_list else reference)
+        support = getattr(self, "support_", None)
+        finder = ReasonFinder(self.circuit_, support, n, direction, reference, reason_texts)
+        return reasons_of(finder, self._values(X), self._target())
+
+    def monitor(self, X: Any) -> Drift:
+        """Compare rows with those of training: stability of predictions, columns and rules, and values not seen then.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Rows of today.
+
+        Returns
+        -------
+        Drift
+            One `DriftRow` for the predictions, for each column that rules read, and for each rule. Its
+            ``beyond(psi=0.2)`` lists what exceeds a limit. A pruned model does not know the predictions of training.
+
+        """
+        check_is_fitted(self)
+        used = {literal.column for literal in self.circuit_.literals}
+        batches = (batch.values for batch in read_batches(_as_table(X), self.circuit_.columns, used, Counter()))
+        support = getattr(self, "support_", None)
+        return monitor(self.circuit_, support, self.training_facts_, batches, self._target())
 
     def shapley_values(self, X: Any, background: Any) -> tuple[Floats, float]:
         """Return exact Shapley values ``(n_rows, n_features_in_)`` against the background rows, and the base value.
@@ -143,14 +211,16 @@ class ReadableModel:
 
         """
         check_is_fitted(self)
-        self.intervals_ = conformal_intervals(self.predict(X), y, sample_weight, "rows set aside")
+        scale = self.intervals_.scale if hasattr(self, "intervals_") else Scale()
+        self._set_intervals(self.predict(X), y, sample_weight, "rows set aside", scale)
         return self
 
     def predict_interval(self, X: Any, coverage: float = USUAL) -> Floats:
         """Return an interval for every row that holds its target with the given probability, on average over rows.
 
         The guarantee, whatever the distribution, is for new rows drawn like those of `calibrate`; with intervals from
-        the folds of a fit it holds nearly.
+        the folds of a fit it holds nearly. Widths follow the prediction as the errors on the fit's folds do. Ends lie
+        in the range of the target in training and a tenth of it beyond, and cross zero only where the target did.
 
         Parameters
         ----------
@@ -167,11 +237,10 @@ class ReadableModel:
         """
         check_is_fitted(self)
         if not hasattr(self, "intervals_"):
-            message = "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
-            raise AttributeError(message)
-        half_width = self.intervals_.half_width(coverage)
-        predicted = self.predict(X)
-        return np.stack([predicted - half_width, predicted + half_width], axis=1)
+            raise AttributeError(
+                "the model has no prediction intervals: call calibrate(X, y) with rows that were not part of fit"
+            )
+        return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
     def cost(self, reading: Reading = "multiply") -> CircuitCost:
         """Return what one prediction costs in basic logic operations, by part.
@@ -240,6 +309,8 @@ class ReadableModel:
             A fitted copy; the model itself stays as it is.
 
         """
+        if getattr(self, "edits_", ()) and max_conditions < self.rules_.n_conditions:
+            raise ValueError("an edited model has no smaller models: leave rules out by edit(drop=…), or fit again")
         frontier = self.frontier_.pruned(max_conditions)
         point = frontier.own
         assert point is not None and point.circuit is not None  # noqa: PT018, S101 (a model stands in its frontier)
@@ -249,7 +320,13 @@ class ReadableModel:
             smaller.circuit_ = point.circuit
             smaller.support_ = list(point.support)
             smaller.__dict__.pop("intervals_", None)  # those of the larger model are too narrow
+            facts = self.training_facts_.items()
+            smaller.training_facts_ = {name: fact for name, fact in facts if name != "predictions"}
         return smaller
+
+    def _set_intervals(self, predicted: Floats, y: Any, weight: Any, source: Source, scale: Scale | None) -> None:
+        limits = target_limits(*(self.training_facts_[name] for name in ("target_min", "target_max")))
+        self.intervals_ = conformal_intervals(predicted, y, weight, source, scale=scale, limits=limits)
 
     def _target(self) -> str:
         return getattr(self, "target_name_", None) or "prediction"
@@ -264,7 +341,9 @@ class ReadableModel:
 
 
 def _as_table(X: Any) -> Any:
-    """Return one row, a dictionary or a pandas Series, as a table; anything else as it is."""
+    """Return one row, a dictionary, a pandas Series or an array of one axis, as a table; anything else as it is."""
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        return X[None]
     if isinstance(X, Mapping):
         import polars as pl
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import Circuit
 from dln.circuit._conditions import count_conditions
 from dln.circuit._words import counted, name_text, node_text, number_text, weight_text
+from dln.readers._curves import MIN_RULES, Curve, curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 
 #: Rules shown by print and in a notebook; `to_pandas` and iteration have them all.
 MAX_ROWS: Final = 120
+#: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
+FEW_ROWS: Final = 20
+FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
+HALF: Final = 0.5
 _HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
+By: TypeAlias = Literal["rule", "column"]
 
 
 class Records(Generic[Row]):
@@ -69,7 +75,8 @@ class RuleRow:
 
     `support` is the share of (weighted) training rows on which it fires; `contribution` is the standard deviation of
     weight × fires over them, so a rule that always or never fires moves nothing; `conditions` is how many comparisons
-    it prints; `index` is its position in ``circuit.rules``.
+    it prints; `index` is its position in ``circuit.rules``; `rests_on_few` is True if it fires, or does not fire, on
+    fewer than 20 training rows.
     """
 
     rule: str
@@ -78,6 +85,7 @@ class RuleRow:
     contribution: float
     conditions: int
     index: int
+    rests_on_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +93,13 @@ class RuleTable(Records[RuleRow]):
     """The rules of a model, those that move the prediction most first."""
 
     rows: tuple[RuleRow, ...]
-    _names: ClassVar = tuple(field.name for field in fields(RuleRow))
+    _names: ClassVar = tuple(field.name for field in fields(RuleRow) if field.name != "index")
     intercept: float
     decimals: int
+    circuit: Circuit
     target: str = "prediction"
+    n_rows: int | None = None
+    """Training rows, where they are known."""
 
     @property
     def n_conditions(self) -> int:
@@ -101,30 +112,75 @@ class RuleTable(Records[RuleRow]):
         return f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
 
     def __repr__(self) -> str:
-        cells = [_HEADINGS, *self._cells()]
+        return self.to_text()
+
+    def to_text(self, by: By | None = None) -> str:
+        """Return the rules in words, a line each; ``by="column"`` adds up rules that read one column only to bands.
+
+        By default the bands are shown of columns that four rules or more read alone, and with ``by="rule"`` of none.
+        """
+        shown, read_as_curves = self.split(by)
+        cells = [_HEADINGS, *self._cells(shown)]
         a, b, c = (max(len(row[i]) for row in cells) for i in range(3))
         lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
-        if (hidden := len(self.rows) - MAX_ROWS) > 0:
+        if (hidden := len(shown) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
+        if any(row.rests_on_few for row in shown):
+            lines.append(FEW_NOTE)
+        for curve in read_as_curves:
+            weights = [weight_text(band.weight, self.decimals) for band in curve.bands]
+            width = max(a, *map(len, weights))
+            lines += ["", curve_title(self.circuit, curve)]
+            lines += [f"{weight:>{width}}  {band.text}" for weight, band in zip(weights, curve.bands, strict=True)]
         title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
-        return "\n".join([title, *lines, self.size_text])
+        return "\n".join([title, *lines, *([""] if read_as_curves else []), self.size_text])
+
+    def split(self, by: By | None = None) -> tuple[list[RuleRow], list[Curve]]:
+        """Return the rules that are read one by one, and the curves that the others are read as."""
+        if by not in ("rule", "column", None):
+            message = f'by must be "rule", "column" or None, got {by!r}'
+            raise ValueError(message)
+        least = {"rule": len(self.rows) + 1, "column": 2}.get(by or "", MIN_RULES)
+        chosen = [curve for curve in curves(self.circuit) if len(curve.rules) >= least]
+        hidden = {index for curve in chosen for index in curve.rules}
+        return [row for row in self.rows if row.index not in hidden], chosen
 
     def _repr_html_(self) -> str:
         from dln.report import rules_html  # the page imports this module
 
         return rules_html(self)
 
-    def _cells(self) -> list[tuple[str, ...]]:
+    def _columns(self) -> dict[str, list[Any]]:
+        return {"number": [*range(len(self))], **super(RuleTable, self)._columns()}
+
+    def support_text(self, row: RuleRow, decimals: int = 0) -> str:
+        """Return the share of training rows on which a rule fires, never 0 %, or the rows themselves where few."""
+        if math.isnan(row.support):
+            return ""
+        if row.rests_on_few and self.n_rows is not None:
+            rows = counted(round(min(row.support, 1.0 - row.support) * self.n_rows), "row")
+            return f"{'all but ' if row.support > HALF else ''}{rows}*"
+        percent, least = 100.0 * row.support, 0.1**decimals
+        if 0.0 < percent < least or 100.0 - least < percent < 100.0:  # noqa: PLR2004 (percent)
+            return f"<{least:g}%" if percent < least else f">{100.0 - least:g}%"
+        return f"{row.support:.{decimals}%}"
+
+    def _cells(self, rows: list[RuleRow]) -> list[tuple[str, ...]]:
         digits = min(max(self.decimals, 0), 6)
         return [
             (
                 weight_text(row.weight, self.decimals),
-                "?" if math.isnan(row.support) else f"{row.support:.1%}",
+                self.support_text(row, decimals=1) or "?",
                 "?" if math.isnan(row.contribution) else f"{row.contribution:.{digits}f}",
                 row.rule,
             )
-            for row in self.rows[:MAX_ROWS]
+            for row in rows[:MAX_ROWS]
         ]
+
+
+def curve_title(circuit: Circuit, curve: Curve) -> str:
+    """Return the heading of a curve."""
+    return f"{name_text(circuit.columns[curve.column].name)}, {counted(len(curve.rules), 'rule')} added up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +204,10 @@ class Importances(Records[Importance]):
 
 
 def rule_table(
-    circuit: Circuit, support: Sequence[float] | npt.NDArray[np.float64] | None, target: str = "prediction"
+    circuit: Circuit,
+    support: Sequence[float] | npt.NDArray[np.float64] | None,
+    target: str = "prediction",
+    n_rows: int | None = None,
 ) -> RuleTable:
     """Return the table of a circuit's rules; without their `support`, the heaviest rules come first."""
     rows = []
@@ -156,14 +215,24 @@ def rule_table(
     conditions = count_conditions(circuit)
     for index, (rule, share) in enumerate(zip(circuit.rules, shares, strict=True)):
         contribution = abs(rule.weight) * math.sqrt(share * max(1.0 - share, 0.0))
-        rows.append(RuleRow(node_text(circuit, rule.node), rule.weight, share, contribution, conditions[index], index))
+        text, few = node_text(circuit, rule.node), n_rows is not None and rests_on_few(share, n_rows)
+        rows.append(RuleRow(text, rule.weight, share, contribution, conditions[index], index, few))
 
     # Equal contributions in the order of the circuit: the table of a model never changes.
     def order(row: RuleRow) -> tuple[float, float, int]:
         return 0.0 if math.isnan(row.contribution) else -row.contribution, -abs(row.weight), row.index
 
     ordered = sorted(rows, key=order)
-    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, target)
+    return RuleTable(tuple(ordered), circuit.intercept, circuit.decimals, circuit, target, n_rows)
+
+
+def rests_on_few(share: float, n_rows: int) -> bool:
+    """Return True if a rule that fires on a share of the training rows fires, or does not, on few of them.
+
+    >>> rests_on_few(4 / 2198, 2198), rests_on_few(0.5, 100), rests_on_few(1.0, 100)
+    (True, False, False)
+    """
+    return share < 1.0 and round(min(share, 1.0 - share) * n_rows) < FEW_ROWS
 
 
 def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:

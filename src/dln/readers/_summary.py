@@ -24,14 +24,34 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     used = {circuit.columns[literal.column].name for literal in circuit.literals}
     read = [f"{name_text(row.column)} {row.importance:.0%}" for row in importances if row.column in used]
     unread = [name_text(row.column) for row in importances if row.column not in used]
+    constraints = getattr(model, "constraints_", None)
     return [
         ("rows", f"{thousands(facts['rows'])}{distinct}"),
+        *([] if facts.get("folds") is None else [("held out by", _folds_text(**facts["folds"]))]),
         *network,
+        *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
-        ("operations", f"{' or '.join(costs)} per prediction"),
+        ("cost", f"{' or '.join(costs)} operations per prediction"),
         ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
         *([("inputs not used", _listed(unread))] if unread else []),
+        *(("edited", text) for text in edit_texts(model)),
     ]
+
+
+def edit_texts(model: Any) -> list[str]:
+    """Return a sentence for each edit by hand, the first one first."""
+    sentences = []
+    for edit in getattr(model, "edits_", ()):
+        rules = dict(edit) | {"changed": [" to ".join(pair) for pair in edit.get("changed", ())]}
+        refitted = rules.pop("refitted", None)
+        parts = [f"{what} [{'], ['.join(some)}]" for what, some in rules.items() if some]
+        sentences.append("; ".join(parts) if refitted is None else f"weights solved for on {thousands(refitted)} rows")
+    return sentences
+
+
+def _folds_text(kind: str, n_folds: int | None, n_groups: int | None, column: str | None = None) -> str:
+    counts = [counted(n, what) for n, what in ((n_folds, "fold"), (n_groups, "group")) if n is not None]
+    return ", ".join([*([name_text(column)] if column else []), kind, *counts])
 
 
 def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:

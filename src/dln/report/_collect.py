@@ -25,8 +25,9 @@ from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL
+from dln.readers._summary import edit_texts
 from dln.readers.model_file import to_bytes
-from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, typical_values
+from dln.report._effects import MAX_AVERAGED, Effects, column_cutoffs, input_columns, start_row, typical_values
 from dln.report._page_data import DataRows, Fact, Known, ReportData, SizePoint, Sizes
 from dln.report._scorecard import caveats, scorecard
 from dln.report._scores import score_rows
@@ -59,6 +60,7 @@ def collect(
     typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
     effects = Effects(prepare(circuit), _averaged_over(circuit, data, typical))
     read = [] if data is None else [(circuit.columns[j], data[j]) for j in form.used]
+    predicted = None if data is None else predict(effects.prepared, data, 1)
     card = scorecard(circuit, rules)
     known = _known(model)
     picture, note = picture_svg(model.plot()) if rules.rows else (None, "The model has no rules: it is one number.")
@@ -66,8 +68,12 @@ def collect(
     if numbers is None:
         numbers = np.arange(1, 1 + (0 if data is None else len(data[0])))
     scores = None
-    if data is not None and true is not None:
-        scores = score_rows(read, true, predict(effects.prepared, data, 1), known.half_width)
+    if data is not None and true is not None and predicted is not None:
+        every = list(zip(circuit.columns, data, strict=True))
+        scores = score_rows(every, true, predicted, known.intervals)
+    start = typical
+    if data is not None and predicted is not None:
+        start = start_row(circuit, data, predicted, typical, _shown(include_rows, len(predicted)))
     return ReportData(
         title=title or name_text(rules.target),
         target=name_text(rules.target),
@@ -76,12 +82,13 @@ def collect(
         known=known,
         scores=scores,
         card=card,
-        columns=input_columns(effects, form.used, feature_importances(circuit, rules), typical, data, ranges),
+        columns=input_columns(effects, form.used, feature_importances(circuit, rules), start, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
         sizes=sizes(getattr(model, "_frontier", None), rules.n_conditions),
         picture=picture,
         picture_note=note,
         warnings=caveats(card, known.n_rows, ranges, read),
+        constraints=tuple(getattr(getattr(model, "constraints_", None), "sentences", ())),
         facts=tuple(facts(model, model_file)),
         rows=None if data is None else data_rows(read, true, include_rows, numbers),
         script=to_javascript(form),
@@ -113,10 +120,10 @@ def _known(model: ReportableModel) -> Known:
     training = model.training_facts_
     own = None if frontier is None else frontier.own
     intervals = getattr(model, "intervals_", None)
-    widths = [None if intervals is None else intervals.half_width(coverage) for coverage in (USUAL, 0.5)]
-    half_width, middle = (None if width is None or width == float("inf") else float(width) for width in widths)
+    if intervals is not None and intervals.half_width(USUAL) == float("inf"):
+        intervals = None
     ends = float(training["target_min"]), float(training["target_max"])
-    return Known(training["rows"], ends, None if own is None else own.r2, half_width, middle)
+    return Known(training["rows"], ends, None if own is None else own.r2, intervals)
 
 
 # --- rows, sizes, facts, picture --------------------------------------------------------------------------------------
@@ -131,20 +138,25 @@ def data_rows(
     include_rows: bool | int,  # noqa: FBT001 (as in `report`)
     row_numbers: npt.NDArray[np.intp],
 ) -> DataRows | None:
-    wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
-    if wanted < 0:
-        message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
-        raise ValueError(message)
-    if not wanted or not columns:
-        return None
     n_all = len(row_numbers)
-    rows = evenly_spread(n_all, wanted)
+    rows = _shown(include_rows, n_all)
+    if rows is None or not columns:
+        return None
     return DataRows(
         tuple(row_numbers[rows].tolist()),
         tuple(_plain(column, values[rows]) for column, values in columns),
         None if y is None else tuple(y[rows].tolist()),
         n_all,
     )
+
+
+def _shown(include_rows: bool | int, n_rows: int) -> npt.NDArray[np.intp] | None:  # noqa: FBT001 (as in `report`)
+    """Return the indices of the rows that the page shows."""
+    wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
+    if wanted < 0:
+        message = f"include_rows must be True, False or the number of rows to put into the page, got {include_rows!r}"
+        raise ValueError(message)
+    return evenly_spread(n_rows, wanted) if wanted else None
 
 
 def evenly_spread(n_rows: int, wanted: int) -> npt.NDArray[np.intp]:
@@ -186,6 +198,8 @@ def facts(model: Any, model_file: str | None) -> Iterator[Fact]:
         rows += f", {thousands(training['distinct_rows'])} of them distinct"
     yield Fact("Learned from", rows)
     yield Fact("Learned with", ", ".join(f"{name} {version}" for name, version in training["versions"].items()))
+    if edits := edit_texts(model):
+        yield Fact("Edited by hand", "\n".join(edits))
     seed = model.get_params(deep=False).get("random_state")
     yield Fact("Seed", "not fixed" if seed is None else str(seed))
     yield Fact("Cost of a prediction", f"{thousands(int(model.cost('select')))} logic operations")

@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import MISSING, UNKNOWN, Above, Column, Values
+from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
+from dln.data._dates import split_part_name
 from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
 
 #: Largest number of rows that effects are averages over: more would move no visible line.
@@ -23,6 +24,9 @@ _STEPS: Final = 32
 _SLIDER_STEPS: Final = 1000
 #: Margin on both sides of the outermost cut-offs, as a share of the distance between them.
 _MARGIN: Final = 0.1
+
+#: Parts of dates are whole numbers: of these from the first to the last that there are, of years as in the data.
+_PART_ENDS: Final = {"month": (1.0, 12.0), "hour": (0.0, 23.0)}
 
 #: Sliders end here: the distance between larger numbers may be more than a float can hold.
 _LARGEST: Final = 1e300
@@ -59,7 +63,7 @@ def typical_values(
         if len(known):
             typical.append(float(np.quantile(known, 0.5, method="lower")))
         else:
-            low, high = ranges.get(column.name) or _around(literals.get(j, ()))
+            low, high = ranges.get(column.name) or around(literals.get(j, ()))
             typical.append(_rounded(low / 2 + high / 2, _step(low, high, ())))
     return typical
 
@@ -113,12 +117,14 @@ def _number(
     marks = [*cutoffs, *(learned or ()), *((known.min(), known.max()) if len(known) else ())]
     low, high = max(float(min(marks, default=typical)), -_LARGEST), min(float(max(marks, default=typical)), _LARGEST)
     if learned is None and not len(known):
-        low, high = _around(cutoffs)
+        low, high = around(cutoffs)
     elif low == high:
-        low, high = _around((low,))
+        low, high = around((low,))
     step = _step(low, high, cutoffs)
     low, high = _rounded(math.floor(low / step) * step, step), _rounded(math.ceil(high / step) * step, step)
     high = high if high > low else low + step
+    if (split := split_part_name(effects.prepared.circuit.columns[j].name)) is not None:
+        (low, high), step = _PART_ENDS.get(split[1], (math.floor(low), math.ceil(high))), 1.0
     # A value in each block between cut-offs: the upper cut-off itself, for "x > c" is strict.
     inside = [*cutoffs, math.nextafter(cutoffs[-1], math.inf)] if cutoffs else [typical]
     return NumberColumn(
@@ -174,7 +180,7 @@ def _is_boolean(column: Column) -> bool:
     return bool(column.categories) and all(isinstance(category, bool) for category in column.categories or ())
 
 
-def _around(cutoffs: Sequence[float]) -> tuple[float, float]:
+def around(cutoffs: Sequence[float]) -> tuple[float, float]:
     if not cutoffs:
         return 0.0, 1.0
     low, high = min(cutoffs), max(cutoffs)
@@ -193,3 +199,34 @@ def _rounded(value: float, step: float) -> float:
     """Return a multiple of a power of ten without binary rounding errors."""
     digits = round(-math.log10(step))
     return round(value, digits) if digits > 0 else float(round(value / step) * step)
+
+
+def start_row(
+    circuit: Circuit,
+    data: Sequence[Values],
+    predicted: npt.NDArray[np.float64],
+    typical: Sequence[float],
+    shown: npt.NDArray[np.intp] | None,
+) -> list[float]:
+    """Return a row whose prediction is nearest to the median, of the rows that the page shows if it shows any.
+
+    Otherwise each number is the median of those between the same cut-offs: the prediction is that of the row.
+    """
+    complete = np.ones(len(predicted), dtype=np.bool_)
+    for column, values in zip(circuit.columns, data, strict=True):
+        if column.categories is None and not np.isnan(values).all():
+            complete &= ~np.isnan(values)
+    rows = np.arange(len(predicted)) if shown is None else shown
+    rows = rows[complete[rows]] if complete[rows].any() else rows
+    row = int(rows[np.abs(predicted[rows] - np.quantile(predicted, 0.5, method="lower")).argmin()])
+    cutoffs = column_cutoffs(circuit.literals)
+    start = []
+    for j, (column, values) in enumerate(zip(circuit.columns, data, strict=True)):
+        value = float(values[row])
+        if math.isnan(value):
+            value = typical[j]
+        elif column.categories is None and shown is None:
+            blocks = np.searchsorted(cutoffs.get(j, ()), values)
+            value = float(np.quantile(values[blocks == blocks[row]], 0.5, method="lower"))
+        start.append(value)
+    return start

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
 from dln.circuit._words import thousands
+from dln.readers._intervals import USUAL, Intervals
+from dln.report._effects import around
 from dln.report._figures import plain
-from dln.report._page_data import Cell, NumberColumn, Scores, Sizes
+from dln.report._page_data import CardBand, Cell, NumberColumn, Scores, Sizes
 
 #: The plot of predicted against true.
 _SIDE: Final = 480.0
-_EDGE: Final = (76.0, 470.0)
+_EDGE: Final = (88.0, 470.0)
 #: A chart of a column, 320 wide: ranges of the line, of the histogram, and of both across.
 LINE: Final = (20.0, 112.0)
 _BARS: Final = (132.0, 160.0)
@@ -51,13 +53,14 @@ class ScatterChart(NamedTuple):
     x: tuple[Tick, ...]
     y: tuple[Tick, ...]
     dots: tuple[Dot, ...]
+    tenths: tuple[Dot, ...]
     band: str
     """Corners of the polygon, empty if there is none."""
     edge: tuple[float, float] = _EDGE
     side: float = _SIDE
 
 
-def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
+def scatter_chart(scores: Scores, intervals: Intervals | None) -> ScatterChart:
     low, high = scores.ends
     left, right = _EDGE
     top, bottom = _SIDE - right, _SIDE - left
@@ -69,14 +72,17 @@ def scatter_chart(scores: Scores, half_width: float | None) -> ScatterChart:
         return Dot(across(cell.true), up(cell.predicted), radius, "")
 
     band = ""
-    if half_width is not None:
-        corners = [(x, x + sign * half_width) for sign, ends in ((-1, (low, high)), (1, (high, low))) for x in ends]
-        band = " ".join(f"{across(x)},{up(y)}" for x, y in corners)
+    if intervals is not None:
+        edges = [edge for edge in intervals.scale.edges if low < edge < high]
+        predicted = sorted([low, *edges, *(math.nextafter(edge, high) for edge in edges), high])
+        lower, upper = (zip(end.tolist(), predicted, strict=True) for end in intervals.ends(predicted, USUAL))
+        band = " ".join(f"{across(x)},{up(y)}" for x, y in [*lower, *reversed(list(upper))])
     numbers = ticks(low, high, 4)
     return ScatterChart(
         tuple(Tick(across(number), thousands(number)) for number in numbers),
         tuple(Tick(up(number), thousands(number)) for number in numbers),
         tuple(map(dot, scores.cells)),
+        tuple(Dot(across(tenth.true), up(tenth.predicted), 5.0, "") for tenth in scores.calibration),
         band,
     )
 
@@ -117,6 +123,31 @@ def effect_chart(column: NumberColumn) -> EffectChart:
         tuple(across(cutoff) for cutoff in column.cutoffs),
         None if learned is None else (across(learned[0]), across(learned[1])),
     )
+
+
+class StepChart(NamedTuple):
+    """The weights of a column's bands, one step each, and where they are zero."""
+
+    line: str
+    x: tuple[Tick, ...]
+    y: tuple[Tick, ...]
+    zero: float
+
+
+def step_chart(bands: Sequence[CardBand]) -> StepChart | None:
+    """Return the chart of a number column's bands; None for categories."""
+    steps = [(band.ends[1], band.weight) for band in bands if band.ends is not None]
+    if len(steps) < 2:  # noqa: PLR2004 (a step has two sides)
+        return None
+    cutoffs, levels = [end for end, _ in steps[:-1]], [weight for _, weight in steps]
+    low, high = around(cutoffs)
+    across, up = Scale(low, high, *SIDES), Scale(min(0.0, *levels), max(0.0, *levels), 92.0, 14.0)
+    line = f"M{SIDES[0]},{up(levels[0])}"
+    for level, end in zip(levels, [*map(across, cutoffs), SIDES[1]], strict=True):
+        line += f"V{up(level)}H{end}"
+    x = tuple(Tick(across(number), plain(number)) for number in ticks(low, high, 5))
+    y = tuple(Tick(up(level), thousands(level)) for level in dict.fromkeys((min(levels), max(levels))))
+    return StepChart(line, x, y, up(0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from dln.readers._intervals import USUAL, Intervals
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -25,15 +27,29 @@ class CardRule:
     words: Words
     weight: float
     support: float | None
+    shared: Words = ()
+    """The words before `words` that all rules of a group share."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardBand:
+    """Values of a column and the weights of its rules added up; `ends` of an interval, None for other bands."""
+
+    words: Words
+    weight: float
+    ends: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
 class CardGroup:
-    """Rules that use the same columns, and their share of the sum of contributions."""
+    """Rules that use the same columns or share a condition, and their share of the sum of contributions."""
 
     columns: tuple[str, ...]
     rules: tuple[CardRule, ...]
     share: float
+    shared: Words = ()
+    bands: tuple[CardBand, ...] = ()
+    """The curve of the column, if the rules are read as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +69,19 @@ class Scorecard:
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest weight, zero included: the range of the bars."""
         weights = [rule.weight for group in self.groups for rule in group.rules]
+        weights += [band.weight for group in self.groups for band in group.bands]
         return min([0.0, *weights]), max([0.0, *weights])
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBin:
-    """Rows that are alike in a column: bias and mean absolute error of their predictions."""
+    """Rows that are alike in a column: bias, mean absolute error, and the share inside the 90 % interval."""
 
     label: str
     n_rows: int
-    mean_error: float
-    mean_size: float
+    bias: float
+    mean_absolute_error: float
+    covered: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,15 @@ class ErrorsByColumn:
 
     name: str
     bins: tuple[ErrorBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenth:
+    """Rows whose predictions are nearest to each other: calibrated where both means agree."""
+
+    n_rows: int
+    predicted: float
+    true: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +116,14 @@ class Scores:
 
     n_rows: int
     r2: float | None
-    mean_error: float
+    mean_absolute_error: float
     bias: float
     covered: float | None
     """The share of rows whose target lies in the 90 % interval."""
     ends: tuple[float, float]
     cells: tuple[Cell, ...]
     by_column: tuple[ErrorsByColumn, ...]
+    calibration: tuple[Tenth, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +133,18 @@ class Known:
     n_rows: int
     target_ends: tuple[float, float]
     r2: float | None
-    half_width: float | None
-    """Of the 90 % interval."""
-    middle_error: float | None
-    """Median absolute error."""
+    intervals: Intervals | None
+    """None if the 90 % interval has no end."""
+
+    @property
+    def half_width(self) -> float | None:
+        """The mean half-width of the 90 % interval."""
+        return None if self.intervals is None else float(self.intervals.half_width(USUAL))
+
+    @property
+    def middle_error(self) -> float | None:
+        """The half-width of the 50 % interval: about the median of the absolute errors."""
+        return None if self.intervals is None else float(self.intervals.half_width(0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +256,8 @@ class ReportData:
     """SVG, made of known elements only."""
     picture_note: str
     warnings: tuple[str, ...]
+    constraints: tuple[str, ...]
+    """Constraints that were set and hold for every input, a line each."""
     facts: tuple[Fact, ...]
     rows: DataRows | None
     script: str

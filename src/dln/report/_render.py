@@ -8,21 +8,25 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import astuple
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from dln.circuit._words import counted, thousands
 from dln.readers._intervals import USUAL
 from dln.report._figures import alike, bar, percent, plain, points, signed
-from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart
+from dln.report._geometry import LINE, SIDES, effect_chart, scatter_chart, sizes_chart, step_chart
 from dln.report._page_data import InputColumn, NumberColumn, ReportData
 
 _STYLES: Final = ("parts.css", "page.css", "print.css")
 #: Concatenated in this order to one function: each uses those before it.
-_SCRIPTS: Final = ("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js", "rows.js", "start.js")
+_SCRIPTS: Final = (
+    *("dom.js", "row.js", "waterfall.js", "changes.js", "effects.js", "controls.js"),
+    *("scenarios.js", "search.js", "rows.js", "start.js"),
+)
 
 
 def render(data: ReportData) -> str:
@@ -36,13 +40,20 @@ def render(data: ReportData) -> str:
         data=data,
         columns=[(j, column, isinstance(column, NumberColumn)) for j, column in columns],
         charts={j: effect_chart(column) for j, column in columns if isinstance(column, NumberColumn)},
-        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.half_width),
+        scatter=None if data.scores is None else scatter_chart(data.scores, data.known.intervals),
         sizes=None if data.sizes is None else sizes_chart(data.sizes),
         style=style,
         script=script,
         policy=policy,
         page_data=_json(_page_data(data)),
     )
+
+
+def render_page(template: str, **values: object) -> str:
+    """Return a page without a script."""
+    style = "\n".join(map(_asset, _STYLES))
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _environment().get_template(template).render(style=style, policy=policy, **values)
 
 
 def render_part(template: str, **values: object) -> str:
@@ -57,10 +68,10 @@ def _script(data: ReportData) -> str:
 
 
 def _page_data(data: ReportData) -> dict[str, Any]:
-    rows = data.rows
+    rows, intervals = data.rows, data.known.intervals
     return {
         "decimals": data.decimals,
-        "halfWidth": data.known.half_width,
+        "interval": None if intervals is None else [data.known.half_width, *astuple(intervals.scale), intervals.limits],
         "line": [*SIDES, *LINE],
         "columns": list(map(_column, data.columns)),
         "rows": None if rows is None else {"numbers": rows.numbers, "columns": rows.columns, "true": rows.true},
@@ -96,13 +107,12 @@ def _asset(name: str) -> str:
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("dln.report"),
-        autoescape=True,
+        autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        filter_.__name__: filter_ for filter_ in (alike, plain, points, signed, thousands, percent, counted, bar)
-    }
+    filters = (alike, plain, points, signed, thousands, percent, counted, bar, step_chart)
+    environment.filters |= {function.__name__: function for function in filters}
     environment.globals["usual"] = percent(USUAL)
     return environment

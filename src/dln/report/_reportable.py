@@ -14,6 +14,8 @@ from dln.circuit._words import name_text
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
+from dln.report._card import ModelCard, model_card
+from dln.report._diff import ModelDiff, diff_models
 from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard
 from dln.report._scorecard import scorecard
 
@@ -41,7 +43,8 @@ class ReportableModel(ReadableModel):
             Their targets, for scores and errors.
         include_rows : bool or int, default=False
             Put rows of X into the page, to pick and compare: at most 1000, or the given number. By default no row is in
-            the page, only counts, averages and ranges.
+            the page, only counts, averages and ranges, and the row near the median that "What if" opens on, its
+            numbers replaced by medians of those that rules cannot tell from them.
         title : str, optional
             The page's title; by default the target's name.
 
@@ -52,6 +55,50 @@ class ReportableModel(ReadableModel):
 
         """
         return write_report(self, path, X, y, include_rows=include_rows, title=title)
+
+    def card(self, X: Any = None, y: Any = None) -> ModelCard:
+        """Return the model card: data, intended use (blank), accuracy, subgroups, constraints, limits, versions.
+
+        Its sections are those of the EU AI Act's technical documentation (Annex IV) and of common model cards.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features), optional
+            Held-out rows.
+        y : array-like of shape (n_samples,), optional
+            Their targets, for errors of all rows and of subgroups.
+
+        Returns
+        -------
+        ModelCard
+            A dictionary; ``print`` shows it as Markdown, ``save(path)`` writes .md or .json.
+
+        """
+        check_is_fitted(self, "circuit_")
+        return model_card(self, X, y)
+
+    def diff(self, other: ReportableModel, X: Any = None) -> ModelDiff:
+        """Return what changed from this model to another of the same columns: rules, and predictions of data.
+
+        Parameters
+        ----------
+        other : RuleRegressor or DLNRegressor
+            The later model.
+        X : table of shape (n_samples, n_features), optional
+            Rows to compare the predictions of both on.
+
+        Returns
+        -------
+        ModelDiff
+            One `RuleChange` per pair of similar rules, and per rule that was added or removed; ``data`` has the change
+            of predictions. Its ``report("diff.html")`` writes a page.
+
+        """
+        check_is_fitted(self, "circuit_")
+        if not isinstance(other, ReportableModel):
+            raise TypeError(f"a model can be compared with a RuleRegressor or DLNRegressor, got {type(other).__name__}")
+        check_is_fitted(other, "circuit_")
+        return diff_models(self, other, *([] if X is None else [self._values(X), other._values(X)]))
 
     def _html_repr(self) -> str:
         """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""

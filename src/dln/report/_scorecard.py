@@ -11,52 +11,113 @@ import numpy as np
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._cone import node_columns
-from dln.circuit._formula import NumberCondition, formula
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, WORDS, category_text, counted, name_text, node_sizes, node_text
-from dln.readers._rules import RuleRow, RuleTable
+from dln.circuit._formula import AllOf, CategoryCondition, Formula, NumberCondition, formula
+from dln.circuit._words import (
+    MAX_LITERALS_IN_TEXT,
+    WORDS,
+    category_text,
+    column_text,
+    counted,
+    formula_text,
+    name_text,
+    node_sizes,
+    node_text,
+)
+from dln.readers._curves import Curve
+from dln.readers._rules import FEW_ROWS, RuleRow, RuleTable, rests_on_few
 from dln.report._figures import percent, plain
-from dln.report._page_data import CardGroup, CardRule, Piece, Scorecard, Words
+from dln.report._page_data import CardBand, CardGroup, CardRule, Piece, Scorecard, Words
 
 #: Characters of a rule on one line, with two columns of rules on a sheet.
 _LINE: Final = 44
+#: Lines that a curve takes besides its bands.
+_CHART_LINES: Final = 8
+#: Rules that share a condition are read together from so many on.
+MIN_SHARING: Final = 3
+_AND: Final = f" {WORDS.all_of} "
 
 
 def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
-    sizes = node_sizes(circuit)
+    sizes, nodes = node_sizes(circuit), [rule.node for rule in circuit.rules]
+    # A rule too long to be printed has no formula.
+    formulas = [formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else False for node in nodes]
     by_columns: dict[tuple[int, ...], list[RuleRow]] = {}
-    for row in rules:
+    total = math.fsum(map(_moved, rules)) or 1.0
+    groups = list(_sharing_groups(circuit, formulas, rules))
+    grouped = {rule.index for group in groups for rule in group.rules}
+    for row in (row for row in rules if row.index not in grouped):
         by_columns.setdefault(tuple(node_columns(circuit, circuit.rules[row.index].node)), []).append(row)
     # A heading for a single rule would repeat the rule.
     single = [key for key, rows in by_columns.items() if len(key) != 1 and len(rows) == 1]
     if len(single) > 1:
         alone = [row for key in single for row in by_columns.pop(key)]
         by_columns[()] = alone
-    total = math.fsum(map(_moved, rules)) or 1.0
-
-    def card_rule(row: RuleRow) -> CardRule:
-        support = None if math.isnan(row.support) else row.support
-        return CardRule(row.index, phrase(circuit, circuit.rules[row.index].node), row.weight, support)
 
     def staircase(row: RuleRow) -> tuple[float, float]:
         """Order rules on one column by their cut-offs, others by their contributions."""
-        node = circuit.rules[row.index].node
-        condition = formula(circuit, node) if sizes[node] <= MAX_LITERALS_IN_TEXT else True
+        condition = formulas[row.index]
         if isinstance(condition, NumberCondition) and condition.ends:
             return condition.ends[0], condition.ends[-1]
         return math.inf, -_moved(row)
 
-    groups = [
-        CardGroup(
-            tuple(name_text(circuit.columns[j].name) for j in key),
-            tuple(card_rule(row) for row in (sorted(rows, key=staircase) if len(key) == 1 else rows)),
-            math.fsum(map(_moved, rows)) / total,
-        )
-        for key, rows in by_columns.items()
-    ]
-    groups.sort(key=lambda group: (not group.columns, -group.share))
+    bands = {curve.column: _card_bands(circuit, curve) for curve in rules.split()[1]}
+    for key, rows in by_columns.items():
+        ordered = sorted(rows, key=staircase) if len(key) == 1 else rows
+        made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
+        names = tuple(name_text(circuit.columns[j].name) for j in key)
+        curve = bands.get(key[0], ()) if len(key) == 1 else ()
+        groups.append(CardGroup(names, made, math.fsum(map(_moved, rows)) / total, bands=curve))
+    groups.sort(key=lambda group: (not group.columns and not group.shared, -group.share))
     facts = name_text(rules.target), circuit.intercept, circuit.decimals
-    lines = sum(1 + sum(-(-len(_text(rule)) // _LINE) for rule in group.rules) for group in groups)
-    return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, lines)
+    return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))
+
+
+def _card_rule(row: RuleRow, words: Words, shared: Words = ()) -> CardRule:
+    return CardRule(row.index, words, row.weight, None if math.isnan(row.support) else row.support, shared)
+
+
+def _lines(group: CardGroup) -> int:
+    if group.bands:
+        return _CHART_LINES + len(group.bands)
+    return 1 + sum(-(-len("".join(piece.text for piece in rule.words)) // _LINE) for rule in group.rules)
+
+
+def _card_bands(circuit: Circuit, curve: Curve) -> tuple[CardBand, ...]:
+    made = []
+    for band in curve.bands:
+        words, ends = _pieces(formula_text(band.condition, circuit.columns, _MARKED)), None
+        if isinstance(band.condition, NumberCondition) and band.condition.ends:
+            low, high = (-math.inf, *band.condition.ends, math.inf)[not band.condition.low :][:2]
+            ends = low, high
+        made.append(CardBand(words, band.weight, ends))
+    return tuple(made)
+
+
+def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTable) -> Iterator[CardGroup]:
+    """Yield groups of rules that are "one condition and more": the condition whose rules move most first."""
+    rest, total = list(rules), math.fsum(map(_moved, rules)) or 1.0
+    while True:
+        sharing: dict[Formula, list[RuleRow]] = {}
+        for row in rest:
+            whole = formulas[row.index]
+            for part in whole.parts if isinstance(whole, AllOf) else ():
+                if isinstance(part, NumberCondition | CategoryCondition):
+                    sharing.setdefault(part, []).append(row)
+        moved = {one: math.fsum(map(_moved, rows)) for one, rows in sharing.items() if len(rows) >= MIN_SHARING}
+        if not moved:
+            return
+        condition = max(moved, key=lambda one: moved[one])
+        twice = formula_text(AllOf((condition, condition)), circuit.columns, _MARKED)
+        head = twice[: (len(twice) - len(_AND)) // 2]  # as it stands inside of an "and", perhaps in parentheses
+        made = []
+        for row in sharing[condition]:
+            whole = formulas[row.index]
+            others = [part for part in whole.parts if part != condition] if isinstance(whole, AllOf) else []
+            text = formula_text(AllOf((condition, *others)), circuit.columns, _MARKED)
+            made.append(_card_rule(row, _pieces(text[len(head + _AND) :]), _pieces(head + _AND)))
+        yield CardGroup((), tuple(made), moved[condition] / total, _pieces(head))
+        taken = {rule.index for rule in made}
+        rest = [row for row in rest if row.index not in taken]
 
 
 def _moved(row: RuleRow) -> float:
@@ -70,14 +131,18 @@ def _moved(row: RuleRow) -> float:
 _MARK: Final = "\0"
 _MARKED: Final = replace(
     WORDS,
-    name=lambda name: f"{_MARK}n{name_text(name)}{_MARK}",
+    name=lambda name: f"{_MARK}n{column_text(name)}{_MARK}",
     category=lambda value: f"{_MARK}v{category_text(value)}{_MARK}" if isinstance(value, str) else category_text(value),
 )
 
 
 def phrase(circuit: Circuit, node: int) -> Words:
+    return _pieces(node_text(circuit, node, _MARKED))
+
+
+def _pieces(marked: str) -> Words:
     pieces = []
-    for i, part in enumerate(node_text(circuit, node, _MARKED).split(_MARK)):
+    for i, part in enumerate(marked.split(_MARK)):
         if i % 2:
             pieces.append(Piece("name" if part[0] == "n" else "value", part[1:]))
         elif part:
@@ -87,8 +152,6 @@ def phrase(circuit: Circuit, node: int) -> Words:
 
 # --- warnings ---------------------------------------------------------------------------------------------------------
 
-#: A rule rests on few rows if it fires on fewer than this, or fails to.
-FEW_ROWS: Final = 10
 #: Share of missing values from which on there is a warning.
 MANY_MISSING: Final = 0.2
 #: Rules that a warning lists before it counts the rest.
@@ -104,8 +167,7 @@ def caveats(
 
 def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
     known = [(rule, rule.support) for group in card.groups for rule in group.rules if rule.support is not None]
-    # The rows that fix a rule's weight are those on which it fires, or the others if fewer.
-    few = [rule for rule, support in known if round(min(support, 1.0 - support) * n_learned) < FEW_ROWS]
+    few = [rule for rule, support in known if rests_on_few(support, n_learned)]
     if few:
         listed = "; ".join(_text(rule) for rule in few[:_LISTED])
         more = f"; and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
@@ -114,7 +176,7 @@ def _few_rows(card: Scorecard, n_learned: int) -> Iterator[str]:
 
 
 def _text(rule: CardRule) -> str:
-    return "".join(piece.text for piece in rule.words)
+    return "".join(piece.text for piece in (*rule.shared, *rule.words))
 
 
 def _column(column: Column, values: Values, ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:

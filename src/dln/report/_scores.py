@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import MISSING, Column, Values
 from dln.circuit._words import category_text, name_text
+from dln.readers._intervals import USUAL, Intervals
 from dln.report._figures import plain
-from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores
+from dln.report._page_data import Cell, ErrorBin, ErrorsByColumn, Scores, Tenth
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,25 +22,35 @@ Floats = npt.NDArray[np.float64]
 _SQUARES: Final = 48
 #: Largest number of groups of rows along a column.
 _GROUPS: Final = 8
+#: Largest number of columns that errors are broken down by.
+_MOST_COLUMNS: Final = 20
+#: Rows that a tenth needs, at least, for its mean to say something.
+_ROWS_OF_A_TENTH: Final = 5
 
 
 def score_rows(
-    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, half_width: float | None
+    columns: Sequence[tuple[Column, Values]], y: Floats, predicted: Floats, intervals: Intervals | None
 ) -> Scores:
     """Return the scores of predictions; errors are broken down by `columns`."""
     error = predicted - y
+    inside = None
+    if intervals is not None:
+        low, high = intervals.ends(predicted, USUAL)
+        inside = (low <= y) & (y <= high)
+    by_column = [errors_by(*column, error, inside) for column in columns]
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
         r2=_r2(y, error),
-        mean_error=float(np.abs(error).mean()),
+        mean_absolute_error=float(np.abs(error).mean()),
         bias=float(error.mean()),
-        covered=None if half_width is None else float((np.abs(error) <= half_width).mean()),
+        covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(
-            sorted((_errors_by(column, values, error) for column, values in columns), key=_pattern, reverse=True)
-        ),
+        by_column=tuple(sorted((one for one in by_column if len(one.bins) > 1), key=pattern, reverse=True))[
+            :_MOST_COLUMNS
+        ],
+        calibration=_tenths(y, predicted),
     )
 
 
@@ -65,19 +76,28 @@ def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[Cel
     )
 
 
-def _errors_by(column: Column, values: Values, error: Floats) -> ErrorsByColumn:
+def errors_by(
+    column: Column, values: Values, error: Floats, inside: npt.NDArray[np.bool_] | None = None
+) -> ErrorsByColumn:
+    """Return the errors of rows by the categories of a column, or by bands of its numbers."""
     groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
-    bins = (
-        ErrorBin(label, int(rows.sum()), float(error[rows].mean()), float(np.abs(error[rows]).mean()))
-        for label, rows in groups
-        if rows.any()
-    )
+    bins = []
+    for label, rows in ((label, rows) for label, rows in groups if rows.any()):
+        own, covered = error[rows], None if inside is None else float(inside[rows].mean())
+        bins.append(ErrorBin(label, len(own), float(own.mean()), float(np.abs(own).mean()), covered))
     return ErrorsByColumn(name_text(column.name), tuple(bins))
 
 
-def _pattern(errors: ErrorsByColumn) -> float:
+def _tenths(y: Floats, predicted: Floats) -> tuple[Tenth, ...]:
+    """Return the mean prediction and the mean target of tenths of the rows, by prediction; fewer of few rows."""
+    order = np.argsort(predicted, kind="stable")
+    groups = np.array_split(order, max(1, min(10, len(y) // _ROWS_OF_A_TENTH)))
+    return tuple(Tenth(len(rows), float(predicted[rows].mean()), float(y[rows].mean())) for rows in groups)
+
+
+def pattern(errors: ErrorsByColumn) -> float:
     """Return the sum of the absolute mean errors over a column's groups: columns are sorted by it."""
-    return sum(group.n_rows * abs(group.mean_error) for group in errors.bins)
+    return sum(group.n_rows * abs(group.bias) for group in errors.bins)
 
 
 def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:

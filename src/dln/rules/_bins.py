@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Above, Column, IsIn, IsMissing, Literal, Values, literal_values
+from dln.circuit._constraints import Constraint
 from dln.circuit._cutoffs import shortest_between
 from dln.data._encoding import column_literals
 from dln.rules._constants import MAX_CUTOFFS, N_DRAWN_ROWS, SECOND_ROW_SHARE
@@ -73,6 +74,8 @@ class Inputs:
     """(n_inputs, n_rows)"""
     n_bins: npt.NDArray[np.int32]
     """(n_inputs,)"""
+    constraints: tuple[Constraint, ...] = ()
+    """Constraints on the columns, which rules must keep."""
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +93,8 @@ class Inputs:
 
     def keep(self, kept: Rows) -> Inputs:
         """Return some of the inputs."""
-        return Inputs(tuple(self.inputs[k] for k in kept.tolist()), self.bins[kept], self.n_bins[kept])
+        inputs = tuple(self.inputs[k] for k in kept.tolist())
+        return replace(self, inputs=inputs, bins=self.bins[kept], n_bins=self.n_bins[kept])
 
     def followed_by(self, others: Inputs) -> Inputs:
         """Return these rows and then others."""
@@ -136,22 +140,20 @@ def bin_table(
         for literal in column_literals(j, column, values[j], weight, max_categories, min_frequency, shared_bits=False):
             assert not isinstance(literal, Above)  # noqa: S101 (for the type checker)
             inputs.append(YesNoInput(literal))
-    # Of training values, the lower ends separate the same as the cut-offs, which take longer to compute.
-    return _in_bins(inputs, values, [one.lower for one in inputs if isinstance(one, NumberInput)])
+    return bin_rows(inputs, values, are_training_values=True)
 
 
-def bin_rows(inputs: Sequence[Input], values: Sequence[Values]) -> Inputs:
-    """Return other rows of the table in the same bins."""
-    return _in_bins(inputs, values, [one.cutoffs for one in inputs if isinstance(one, NumberInput)])
+def bin_rows(inputs: Sequence[Input], values: Sequence[Values], *, are_training_values: bool = False) -> Inputs:
+    """Return rows of the table in the bins of inputs.
 
-
-def _in_bins(inputs: Sequence[Input], values: Sequence[Values], cutoffs: Sequence[Floats]) -> Inputs:
-    remaining = iter(cutoffs)
+    Training values are separated by the lower ends just as by the cut-offs, which take longer to compute.
+    """
     bins = np.empty((len(inputs), len(values[0])), dtype=np.uint8)
     for one, row in zip(inputs, bins, strict=True):
         column = values[one.column]
         if isinstance(one, NumberInput):
-            row[:] = np.where(np.isnan(column), 0, np.searchsorted(next(remaining), column, side="left"))
+            cutoffs = one.lower if are_training_values else one.cutoffs
+            row[:] = np.where(np.isnan(column), 0, np.searchsorted(cutoffs, column, side="left"))
         else:
             row[:] = literal_values(one.holds, column)
     n_bins = [len(one.levels) if isinstance(one, NumberInput) else 2 for one in inputs]

@@ -22,15 +22,12 @@ from dln.solve._products import Bools, Floats
 from dln.solve._select import MAX_ROWS, Budget, Candidates
 
 
-def grow(
-    task: Task, n_rules: int, max_length: int, rng: np.random.Generator, *, rate: float, target: Floats | None = None
-) -> list[Expression]:
+def grow(task: Task, n_rules: int, max_length: int, rng: np.random.Generator, *, rate: float) -> list[Expression]:
     """Return at most `n_rules` rules, each grown on what those before it, shrunken by `rate`, leave of the target.
 
-    The target is the task's, or another ``(n,)``, centred. Each rule sees some of the rows and inputs, and has a random
-    length up to `max_length`: candidates should be varied.
+    Each rule sees some of the rows and inputs, and has a random length up to `max_length`: candidates should be varied.
     """
-    residual = task.centred if target is None else target
+    residual = task.centred
     n_inputs = task.inputs.n_inputs
     rules: list[Expression] = []
     for _ in range(n_rules if n_inputs else 0):
@@ -67,7 +64,7 @@ def _grow_one(
     expression: Expression = rule
     while length(expression) < max_length:
         only = None if rng.random() < OR_SHARE else WITH_AND
-        proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only)
+        proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only, expression)
         options = [(g, AND, test) for g, test in proposed[WITH_AND]] + [(g, OR, test) for g, test in proposed[WITH_OR]]
         better, gate, test = max(options, key=lambda option: option[0], default=(0.0, AND, rule))
         if better <= gain * MIN_GAIN_FACTOR:
@@ -95,5 +92,6 @@ def _prepared(task: Task, candidates: Sequence[Expression]) -> Candidates:
         sample.centred,
         sample.weight,
         penalty=sample.penalty,
-        min_share=task.scanner.min_weight / task.total_weight,
+        min_share=task.min_weight / task.total_weight,
+        signs=None if task.limits.is_free else np.array([task.limits.sign(one) for one in candidates], np.int64),
     )

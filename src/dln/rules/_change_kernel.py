@@ -15,6 +15,7 @@ from dln._compile import compiled, inner
 from dln.rules._bits import WIDTH, Planes, Words, sum_over, weighted_products
 from dln.rules._constants import DEPENDENT
 from dln.rules._expression import AND, OR
+from dln.rules._limits import TEST, Ints8, sign_without, write_signs
 from dln.rules._rule_set import HALF_A_ROW
 from dln.rules._scan import ALWAYS, FIRES, N_KINDS, NEVER, OTHER, WITH_AND, WITH_OR, scan
 from dln.solve._products import Bools, Floats
@@ -32,15 +33,12 @@ SWEEP: Final = 0
 LONGER: Final = 1
 SHORTER: Final = 2
 FEWER: Final = 3
-#: A test among the parts of a rule, the others being gates.
-TEST: Final = -1
 #: Two proposals whose gains differ by less than this share are taken for the same function.
 _SAME_GAIN: Final = 1e-9
 
 _OPTIONS: Final[Any] = {"nogil": True, "error_model": "numpy"}
 _inner: Any = inner(**_OPTIONS)
 
-Ints8 = npt.NDArray[np.int8]
 Ints32 = npt.NDArray[np.int32]
 Ints64 = npt.NDArray[np.int64]
 Floats32 = npt.NDArray[np.float32]
@@ -66,6 +64,10 @@ class RowArrays(NamedTuple):
     total_weight: float
     penalty: float
     min_weight: float
+    directions: Ints8
+    groups: Bools
+    is_free: bool
+    """Whether there are no limits: see `Limits`."""
 
 
 class RuleArrays(NamedTuple):
@@ -113,6 +115,10 @@ class Workspace(NamedTuple):
     """(n_judged,): their gains less the price of their conditions."""
     sums: Floats
     base: Floats
+    signs: Ints8
+    """(2, n_inputs, 2): see `write_signs`."""
+    rule_signs: Ints8
+    """(n_rules,): the sign that each rule's weight must have, 0 for any."""
 
 
 @compiled(**_OPTIONS)
@@ -305,6 +311,17 @@ def _put_in_place(j: int, rules: RuleArrays, rows: RowArrays, work: Workspace) -
             rules.inverse[a, b] = work.inverse_without[a, b] + u[a] * u[b] / given
 
 
+@_inner
+def _keep_signs(j: int, sign: int, weight: float, work: Workspace) -> bool:
+    """Return whether all weights have their signs if rule j gets this weight and the others are refitted."""
+    if sign * weight < 0.0:
+        return False
+    for a in range(work.rule_signs.size):
+        if a != j and work.rule_signs[a] * (work.weights[a] - work.solved[a] * weight) < 0.0:
+            return False
+    return True
+
+
 @compiled(**_OPTIONS)
 def change_rules(
     order: Ints64,
@@ -327,6 +344,8 @@ def change_rules(
     gates, tests, sizes = rules.gates, rules.tests, rules.sizes
     parts, rule, values, proposals = work.parts, work.rule, work.values, work.proposals
     n_words, n_judged = rows.valid.size, values.size
+    for r in range(0 if rows.is_free else sizes.size):
+        work.rule_signs[r] = sign_without(r, 0, 0, sizes[r], gates, tests, rows.directions)
     for o in range(order.size):
         j = order[o]
         n_parts = sizes[j]
@@ -342,10 +361,14 @@ def change_rules(
             work.kinds[WITH_AND] = work.kinds[WITH_OR] = n_tests < longest
             work.kinds[OTHER] = mode == SWEEP and (p == 0 or gates[j, p] == TEST)
             if work.kinds[WITH_AND] or work.kinds[OTHER]:
+                if not rows.is_free:
+                    write_signs(0, j, 0, 0, n_parts, gates, tests, rows.directions, rows.groups, work.signs)
+                    end = _end(j, p, gates)
+                    write_signs(1, j, p, end, n_parts, gates, tests, rows.directions, rows.groups, work.signs)
                 scan(
                     *(parts, p, work.kinds, rows.bins, rows.n_bins, rows.weight, work.weighted_residuals),
                     *(rows.total_weight, rows.penalty, rows.min_weight, work.sums, work.base),
-                    *(work.best, work.gains, work.counts),
+                    *(work.best, work.gains, work.counts, work.signs),
                 )
                 _put_in_order(p, n_tests, price, work)
 
@@ -360,12 +383,15 @@ def change_rules(
         for t in range(-1, n_proposals + n_removals):
             removal = t - n_proposals
             kind, p, side, size = OTHER, 0, 0, n_tests
+            first, end = 0, 0  # the parts that go
             if t < 0:
                 for i in range(n_words):
                     rule[i] = parts[FIRES, 0, i]
             elif removal < 0:
                 kind, p = proposals[t, 0], proposals[t, 1]
                 size = _size(kind, p, n_tests)
+                if kind == OTHER:
+                    first, end = p, _end(j, p, gates)
                 test = rows.first_test[proposals[t, 2]] + proposals[t, 3]
                 for i in range(n_words):
                     rule[i] = rows.bank[test, i] ^ (rows.valid[i] if proposals[t, 4] else np.uint64(0))
@@ -377,15 +403,17 @@ def change_rules(
                     continue
                 # The neighbour takes the place of their join.
                 dropped, kept = (work.second[p], p + 1) if side else (p + 1, work.second[p])
-                size = n_tests - (_end(j, dropped, gates) - dropped + 1) // 2
+                first, end = dropped, _end(j, dropped, gates)
+                size = n_tests - (end - first + 1) // 2
                 for i in range(n_words):
                     rule[i] = parts[FIRES, kept, i]
             if t >= 0:
                 for i in range(n_words):
                     rule[i] = parts[NEVER, p, i] | (parts[ALWAYS, p, i] & rule[i])
             weight_sum = weighted_products(rule, rows.planes, rules.words, rules.means, work.across)
-            gain = 0.0
-            if HALF_A_ROW < weight_sum < rows.total_weight - HALF_A_ROW:
+            gain = weight = 0.0
+            least = HALF_A_ROW if t < 0 else rows.min_weight
+            if least <= weight_sum <= rows.total_weight - least:
                 variance = weight_sum * (1.0 - weight_sum / rows.total_weight)
                 if t < 0 or removal >= 0:
                     square = sum_over(rule, work.weighted_residuals) ** 2
@@ -396,6 +424,8 @@ def change_rules(
                 for a in range(work.across.size):
                     given -= work.across[a] * work.solved[a]
                 gain = square / max(given, DEPENDENT * variance)
+                if t >= 0 and not rows.is_free:
+                    weight = sum_over(rule, work.weighted_residuals) / max(given, DEPENDENT * variance)
             if t < 0:
                 own = gain - price * n_tests
                 if mode >= SHORTER:
@@ -403,6 +433,13 @@ def change_rules(
                     changes[o, 0] = GONE
                 continue
             value = (gain - own) / (n_tests - size) if mode == SHORTER else gain - price * size - own
+            if value > best_gain and not rows.is_free:
+                sign = sign_without(j, first, end, n_parts, gates, tests, rows.directions)
+                if removal < 0 and sign == 0:
+                    negated = proposals[t, 4] != 0
+                    sign = -rows.directions[proposals[t, 2]] if negated else rows.directions[proposals[t, 2]]
+                if not _keep_signs(j, sign, weight, work):
+                    continue
             if value > best_gain:
                 best_gain = value
                 for i in range(n_words):
@@ -420,4 +457,6 @@ def change_rules(
             continue
         make_change(j, changes[o, 0], changes[o, 1], changes[o, 2], changes[o, 3], changes[o, 4], gates, tests, sizes)
         n_free += n_tests - (sizes[j] + 1) // 2
+        if not rows.is_free:
+            work.rule_signs[j] = sign_without(j, 0, 0, sizes[j], gates, tests, rows.directions)
         _put_in_place(j, rules, rows, work)

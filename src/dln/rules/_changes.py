@@ -7,7 +7,6 @@ judged exactly, the weights of all rules refitted. Threads overlap only in the k
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from dln.rules._change_kernel import (
     NO_CHANGE,
     SHORTER,
     SWEEP,
-    TEST,
     Ints64,
     RowArrays,
     RuleArrays,
@@ -30,6 +28,7 @@ from dln.rules._change_kernel import (
     make_change,
 )
 from dln.rules._expression import Expression, Join, Test, length
+from dln.rules._limits import TEST, parts
 from dln.rules._rule_set import RuleSet
 from dln.rules._scan import N_KINDS, scan_workspace
 from dln.rules._task import Task
@@ -105,7 +104,7 @@ class _RuleTable:
         self._tests = np.zeros((len(rules), n_parts, 3), np.int64)
         self._sizes = 2 * np.array(rules.lengths, np.int64) - 1
         for j, expression in enumerate(rules.expressions):
-            gates, tests = _parts(expression)
+            gates, tests = parts(expression)
             self._gates[j, : len(gates)], self._tests[j, : len(gates)] = gates, tests
 
     def change(
@@ -134,6 +133,7 @@ class _RuleTable:
         return changes, gains
 
     def _workspace(self, effort: Effort) -> Workspace:
+        n_inputs = self._rules.task.inputs.n_inputs
         (n_rules, n), n_parts, n_words = self._rules.fires.shape, self._gates.shape[1], self._rules.words.shape[1]
         sums, base = scan_workspace(self._rules.task.inputs.n_bins)
         return Workspace(
@@ -155,16 +155,18 @@ class _RuleTable:
             values=np.empty(effort.judged),
             sums=sums,
             base=base,
+            signs=np.zeros((2, n_inputs, 2), np.int8),
+            rule_signs=np.zeros(n_rules, np.int8),
         )
 
     def expression(self, j: int, fields: Ints64 | None = None) -> Expression:
         """Return a rule, or what a change would make of it, which is made in the table."""
         if fields is not None:
             make_change(j, *fields.tolist(), self._gates, self._tests, self._sizes)
-        parts = iter(zip(self._gates[j].tolist(), self._tests[j].tolist(), strict=True))
+        remaining = iter(zip(self._gates[j].tolist(), self._tests[j].tolist(), strict=True))
 
         def read() -> Expression:
-            gate, (k, cutoff, negated) = next(parts)
+            gate, (k, cutoff, negated) = next(remaining)
             return Test(k, cutoff, bool(negated)) if gate == TEST else Join(gate, read(), read())
 
         return read()
@@ -183,14 +185,8 @@ def _row_arrays(task: Task) -> RowArrays:
         centred=task.centred,
         total_weight=task.total_weight,
         penalty=task.penalty,
-        min_weight=scanner.min_weight,
+        min_weight=task.min_weight,
+        directions=task.limits.directions,
+        groups=task.limits.groups,
+        is_free=task.limits.is_free,
     )
-
-
-@lru_cache(maxsize=8192)
-def _parts(expression: Expression) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """Return gates and tests of the parts of an expression, the whole first."""
-    if isinstance(expression, Test):
-        return [TEST], [(expression.input, expression.cutoff, int(expression.negated))]
-    (gates_a, tests_a), (gates_b, tests_b) = _parts(expression.a), _parts(expression.b)
-    return [expression.gate, *gates_a, *gates_b], [(0, 0, 0), *tests_a, *tests_b]

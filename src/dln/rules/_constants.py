@@ -9,12 +9,11 @@ from typing import Final
 MAX_ROWS: Final = 15_000
 #: Cut-offs per number column, at even ranks of its values.
 MAX_CUTOFFS: Final = 100
-#: Rows of the table on which a rule must fire, and on which it must not: fewer overfit.
-MIN_RULE_ROWS: Final = 5.0
 #: Pools of grown candidates: the learning rate of the boosting that grows one, and the longest rule, in conditions.
 GROWTH: Final = ((0.1, 5), (0.2, 6))
-#: Share of the generations that recombine two sets of rules. The others widen the best set.
-RECOMBINED: Final = 0.25
+#: Generations without progress after which a search ends, and the share of the loss that is progress.
+PATIENCE: Final = 2
+PROGRESS: Final = 1e-3
 #: Budget of a set that is widened for a while, in budgets: moves it where no single change leads.
 WIDER: Final = 1.25
 #: What a condition must gain in a sweep, as a share of what the last one of the budget gained: frees conditions that
@@ -22,14 +21,13 @@ WIDER: Final = 1.25
 CONDITION_PRICE: Final = 0.5
 #: Ridge penalties of the final weights that are tried, in penalties of the search: steady weights on noisy tables.
 WEIGHT_PENALTIES: Final = (1.0, 3.0, 10.0, 30.0)
-#: Validated R² that a smaller model may lose against the best size: at most this, and this share of what the best
-#: leaves unexplained.
-SIZE_TOLERANCE: Final = 0.001
-SIZE_TOLERANCE_SHARE: Final = 0.03
+#: Held-out R² that a smaller model may lose against the best size, at most.
+SIZE_TOLERANCE: Final = 0.002
 
 # --- folds
 
-N_FOLDS: Final = 5
+#: Up to so many rows, they are dealt into so many folds.
+N_FOLDS: Final = ((6000, 5), (MAX_ROWS, 4))
 #: Rows below which nothing is taught or validated.
 MIN_ROWS: Final = 40
 #: Up to so many rows, the target is chosen, and sizes are validated, on so many folds: of few rows one says little.
@@ -38,7 +36,7 @@ N_SIZE_FOLDS: Final = ((1500, 3), (MAX_ROWS, 1))
 #: Rows that each condition needs where there are too few to validate.
 ROWS_PER_CONDITION: Final = 4
 #: Share of the generations of a search for a validation, or for one of several averaged models.
-QUICK: Final = 0.25
+QUICK: Final = 0.34
 
 # --- inputs
 
@@ -51,8 +49,10 @@ N_DRAWN_ROWS: Final = 5
 
 # --- teachers
 
+#: Trees of a forest.
+N_TREES: Final = 40
 #: Rows of a support vector machine, whose time grows with their square, and of a table that gets such machines.
-MAX_KERNEL_ROWS: Final = 1500
+MAX_KERNEL_ROWS: Final = 1000
 MAX_ROWS_FOR_KERNELS: Final = 6000
 #: From so many rows on, boosted trees are larger.
 MANY_ROWS: Final = 2000
@@ -81,15 +81,8 @@ TRIAL_RATE: Final = 0.15
 
 # --- search
 
-#: Sweeps over all rules for a start and for a child.
+#: Sweeps over all rules of the first selection.
 SWEEPS: Final = 4
-#: A recombined child: its parents, the candidates drawn from all pools, and rules grown on a parent's residual.
-N_PARENTS: Final = 2
-N_DRAWN: Final = 150
-N_GROWN_ON_RESIDUAL: Final = 40
-RESIDUAL_RATE: Final = 0.3
-#: Sets whose losses differ by less than this share of the target's variation are the same.
-SAME_LOSS: Final = 1e-7
 #: Tests proposed for each part of a rule, and changes that are judged exactly: in a sweep, and in an extension.
 SWEEP_EFFORT: Final = (3, 10)
 EXTENSION_EFFORT: Final = (2, 5)

@@ -1,7 +1,7 @@
 """The rule learner, top to bottom: teach, choose the target, search, shrink, validate, choose the size.
 
 `RuleLearner.learn` is the algorithm. The table comes in bins (`_bins`); the result is rules with weights for every size
-(`_model_sizes`), which `_assemble` turns into circuits.
+(`_model_sizes`), which `assemble` turns into circuits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline
-from dln.data._folds import fold_weights
 from dln.rules._bins import Input, synthetic_rows
 from dln.rules._candidates import grow, select, select_sizes
 from dln.rules._constants import (
@@ -23,26 +22,21 @@ from dln.rules._constants import (
     LARGER_SIZES,
     MAX_ROWS,
     MIN_ROWS,
-    N_DRAWN,
     N_FOLDS,
-    N_GROWN_ON_RESIDUAL,
-    N_PARENTS,
     N_SIZE_FOLDS,
     N_TARGET_FOLDS,
+    PATIENCE,
+    PROGRESS,
     QUICK,
-    RECOMBINED,
-    RESIDUAL_RATE,
-    SAME_LOSS,
     SIZES,
     SWEEPS,
 )
 from dln.rules._expression import Expression, Signals
 from dln.rules._local_search import polish, sweep, widened
-from dln.rules._model_sizes import SizedRules, member, n_members, searched, shrinking_path, smallest_good
+from dln.rules._model_sizes import SizedRules, Validation, member, n_members, searched, shrinking_path, smallest_good
 from dln.rules._rule_set import RuleSet
-from dln.rules._seeds import Stream, generator
 from dln.rules._target_mix import Y_ONLY, Distillation, TargetChoice, choose_target
-from dln.rules._task import Sample, Task, most_telling_inputs
+from dln.rules._task import Sample, Stream, Task, generator, most_telling_inputs
 from dln.rules._teachers import cross_fit, n_teachers
 from dln.solve._losses import Loss
 from dln.solve._products import Floats
@@ -83,16 +77,6 @@ class FitConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
-    """Validated R² and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
-
-    explained: dict[int, float]
-    predicted: dict[int, Floats]
-    y: Floats
-    weight: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Learned:
     """The models of all sizes, ascending, and the index of the one to use."""
 
@@ -126,24 +110,17 @@ class RuleLearner:
             choice = self.choose_target(distillation, pool)
 
             # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
-            n_models = n_members(self.config.search.budget)
-            n_folds = _by_rows(sample, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
+            n_folds = _n_folds(distillation, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
             path = pool.submit(self.find_all_sizes, distillation, choice, rows)
-            advance = self.progress.stage("more models", n_models - 1)
-            others = [pool.submit(self.find_member, distillation, choice, rows, k, advance) for k in range(1, n_models)]
             folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
-
             points = path.result()
-            members = [points[-1], *(point for future in others if (point := future.result()) is not None)]
-            points += [SizedRules.mean(members[:k]) for k in range(2, len(members) + 1)]
             held_out = [result for future in folds if (result := future.result()) is not None]
             if validation_rows is not None:
                 inputs = validation_rows.inputs.keep(kept)
                 held_out = [({point.budget: point.predict(inputs) for point in points}, validation_rows)]
             validation = self.join_folds(held_out, {point.budget for point in points})
 
-        explained = None if validation is None else validation.explained
-        chosen = smallest_good(points, explained, int(rows.counts.sum()))
+        chosen = smallest_good(points, validation, int(rows.counts.sum()))
         ceiling = None if distillation.teachers is None else distillation.teachers.explained
         return Learned(tuple(points), chosen, rows.inputs.inputs, validation, ceiling)
 
@@ -154,30 +131,32 @@ class RuleLearner:
 
         Teachers estimate a mean, so there are none for other losses than the squared error.
         """
-        config, parts = self.config, fold_weights(sample.weight, N_FOLDS, sample.counts)
-        nothing = Distillation(sample, parts, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
-        if config.n_teachers == 0 or config.loss.name != "squared_error" or not _is_enough(sample):
+        config, n_folds = self.config, _by_rows(sample, N_FOLDS)
+        folds = sample.division.folds(sample.weight, n_folds, sample.counts)
+        nothing = Distillation(sample, folds, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
+        has_folds = _is_enough(sample) and len(folds.training) > 0
+        if config.n_teachers == 0 or config.loss.name != "squared_error" or not has_folds:
             return nothing
         rng = generator(config.seed, Stream.SYNTHETIC_ROWS)
         synthetic = synthetic_rows(sample.inputs, sample.weight, config.n_synthetic_rows, rng)
         teachers = cross_fit(
             sample,
-            parts,
+            folds,
             synthetic,
             config.n_teachers,
             config.seed,
             pool.map,
             stop=self.deadline.stage("teachers", 0.4),
-            advance=self.progress.stage("teachers", N_FOLDS * n_teachers(len(sample.y), config.n_teachers)),
+            advance=self.progress.stage("teachers", len(folds.training) * n_teachers(len(sample.y), config.n_teachers)),
         )
-        return nothing if teachers is None else Distillation(sample, parts, synthetic, teachers)
+        return nothing if teachers is None else Distillation(sample, folds, synthetic, teachers)
 
     def choose_target(self, distillation: Distillation, pool: ThreadPoolExecutor) -> TargetChoice:
         """Choose how much of the target is the teachers', and how much to shrink the weights, on held-out folds."""
         sample, budget = distillation.sample, searched(self.config.search.budget)
         if not _is_enough(sample):
             return TargetChoice(Y_ONLY, 1.0)
-        n_folds, stop = _by_rows(sample, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
+        n_folds, stop = _n_folds(distillation, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
         return choose_target(distillation, n_folds, budget, self.config.seed, pool.map, stop=stop)
 
     # --- the search
@@ -186,9 +165,11 @@ class RuleLearner:
         """Return the best rules found for every size up to the budget, the smallest first."""
         config = self.config.search
         task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
-        advance = self.progress.stage("rules", 2 * len(GROWTH) + 1 + config.n_generations)
+        advance = self.progress.stage("rules", len(GROWTH) + 1 + config.n_generations)
         path, _ = self.search_sizes(task, config, generator(self.config.seed, Stream.SEARCH), advance)
-        return [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
+        points = [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
+        task.stop = self.deadline.stage("more models", 0.85)
+        return [*points, *self.more_models(task, points[-1], choice, rows, Stream.MEMBER)]
 
     def search_sizes(
         self, task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
@@ -209,40 +190,40 @@ class RuleLearner:
                 path[size] = larger
         return path, [*rules.expressions, *candidates]
 
-    def find_member(
-        self, distillation: Distillation, choice: TargetChoice, rows: Sample, k: int, advance: Callable[[], None]
-    ) -> SizedRules | None:
-        """Return another model to be averaged with the first, found by a quick search; None without time."""
-        stop = self.deadline.stage("more models", 0.85)
-        if stop():
-            return None
-        budget = member(self.config.search.budget)
-        rules = self.search_member(distillation.task(choice.mix, stop), Stream.MEMBER, k)
-        advance()
-        return None if stop() else self.with_weights(budget.conditions, rules, choice, rows)
-
-    def search_member(self, task: Task, stream: Stream, *keys: int) -> RuleSet:
-        """Return rules of a member's size, found by a quick search of their own."""
-        config, rng = self.config.search.quick(), generator(self.config.seed, stream, *keys)
-        budget = member(config.budget)
-        rules, candidates = find_rules(task, config, rng)
-        larger = select_larger(task, [*rules.expressions, *candidates], [budget.conditions], budget)[budget.conditions]
-        sweep(larger, budget, rng)
-        return larger
+    def more_models(
+        self, task: Task, first: SizedRules, choice: TargetChoice, rows: Sample | None, stream: Stream, *keys: int
+    ) -> list[SizedRules]:
+        """Return means of more and more models, the first and others found by quick searches, up to the budget."""
+        config, budget = self.config.search.quick(), member(self.config.search.budget)
+        models = [first]
+        for k in range(1, n_members(config.budget)):
+            rng = generator(self.config.seed, stream, *keys, k)
+            rules, candidates = find_rules(task, config, rng)
+            candidates = [*rules.expressions, *candidates]
+            larger = select_larger(task, candidates, [budget.conditions], budget)[budget.conditions]
+            sweep(larger, budget, rng)
+            if task.stop():
+                break
+            models.append(self.with_weights(budget.conditions, larger, choice, rows))
+        return [SizedRules.mean(models[:k]) for k in range(2, len(models) + 1)]
 
     def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
         """Return rules with weights solved for under the user's loss: on all rows where only some were searched on."""
-        loss, task, expressions = self.config.loss, rules.task, tuple(rules.expressions)
+        task, loss = rules.task, self.config.loss
+        rules.keep(np.flatnonzero(~task.rests_on_few(rules.fires)).tolist())  # the others fire on synthetic rows
+        expressions, signs = tuple(rules.expressions), rules.signs
         if rows is not None and len(rows.y) > MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
-            solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile)
+            solved = solve_weights(
+                fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile, signs=signs
+            )
         elif loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
             penalty = PENALTY * choice.penalty
             solved = solve_weights(
-                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile
+                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile, signs=signs
             )
         return SizedRules(size, expressions, *solved)
 
@@ -261,17 +242,11 @@ class RuleLearner:
         if stop():
             return None
         path |= select_larger(task, candidates, [size for size in LARGER_SIZES if size > max(path)], config.budget)
-        predicted = {
-            size: self.with_weights(size, rules, choice).predict(held_out.inputs) for size, rules in path.items()
-        }
-        size = member(config.budget).conditions
-        for k in range(1, n_members(config.budget)):
-            rules = self.search_member(task, Stream.VALIDATION, fold, k)
-            if stop():
-                break
-            other = self.with_weights(size, rules, choice).predict(held_out.inputs)
-            predicted[(k + 1) * size] = (k * predicted[k * size] + other) / (k + 1)
-        return predicted, held_out
+        models = [self.with_weights(size, rules, choice) for size, rules in path.items()]
+        first = next(model for model in models if model.budget == member(config.budget).conditions)
+        task.stop = stop
+        models += self.more_models(task, first, choice, None, Stream.VALIDATION, fold)
+        return {model.budget: model.predict(held_out.inputs) for model in models}, held_out
 
     def join_folds(self, folds: Sequence[tuple[dict[int, Floats], Sample]], sizes: set[int]) -> Validation | None:
         """Put the folds together. Where a fold has no rules of a size, it has those of the next larger one."""
@@ -282,8 +257,10 @@ class RuleLearner:
         predictions = {
             size: np.concatenate([_at_least(size, predicted) for predicted, _ in folds]) for size in sorted(sizes)
         }
-        explained = {size: self.config.loss.explained(y, one, weight) for size, one in predictions.items()}
-        return Validation(explained, predictions, y, weight)
+        loss = self.config.loss
+        losses = {size: loss.each(y - one) for size, one in predictions.items()}
+        explained = {size: loss.explained(y, one, weight) for size, one in predictions.items()}
+        return Validation(losses, explained, predictions, y, weight)
 
 
 def find_rules(
@@ -291,59 +268,27 @@ def find_rules(
 ) -> tuple[RuleSet, list[Expression]]:
     """Return the best page of rules found, and all candidates that were grown for it.
 
-    A polished set is a local optimum, and different starts end in different ones. The first generations recombine two
-    sets: they select anew from the rules of both, some of the other candidates, and rules grown on what one of them
-    leaves of the target. The others widen the best set. A child that is new takes the place of the worst set if it is
-    better.
+    The best selection of candidates is polished, and then widened again and again: a polished set is a local optimum,
+    which more conditions for a while lead out of.
     """
     budget = searched(config.budget)
-    pools = []
+    candidates: list[Expression] = []
     for rate, longest in GROWTH:
         n_rules = config.n_grown_rules // len(GROWTH)
-        pools.append(grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate))
+        candidates += grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate)
         advance()
-    candidates = list(dict.fromkeys(expression for pool in pools for expression in pool))
-
-    sets: list[RuleSet] = []
-    for pool in (*pools, candidates):
-        if sets and task.stop():
+    candidates = list(dict.fromkeys(candidates))
+    best = polish(RuleSet(task, select(task, candidates, budget)), budget, rng, sweeps=SWEEPS)
+    advance()
+    n_idle = 0
+    for _ in range(config.n_generations):
+        if task.stop() or n_idle == PATIENCE:
             break
-        sets.append(polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS))
+        child = widened(best, budget, rng)
+        n_idle = 0 if child.loss() < (1.0 - PROGRESS) * best.loss() else n_idle + 1
+        best = min(best, child, key=lambda rules: rules.loss())
         advance()
-
-    for generation in range(config.n_generations):
-        if task.stop():
-            break
-        losses = [rules.loss() for rules in sets]
-        if generation < RECOMBINED * config.n_generations:
-            child = _recombined(task, sets, candidates, budget, rng)
-        else:
-            child = widened(sets[int(np.argmin(losses))], budget, rng)
-        worst, loss = int(np.argmax(losses)), child.loss()
-        is_new = all(abs(loss - other) > SAME_LOSS * task.variation for other in losses)
-        if is_new and loss < losses[worst]:
-            sets[worst] = child
-        advance()
-    return min(sets, key=lambda rules: rules.loss()), candidates
-
-
-def _recombined(
-    task: Task,
-    sets: Sequence[RuleSet],
-    candidates: Sequence[Expression],
-    budget: Budget,
-    rng: np.random.Generator,
-) -> RuleSet:
-    """Return a set selected anew from the rules of two others and from further candidates."""
-    parents = [sets[i] for i in rng.choice(len(sets), min(N_PARENTS, len(sets)), replace=False).tolist()]
-    drawn = rng.choice(len(candidates), min(N_DRAWN, len(candidates)), replace=False).tolist()
-    residual = parents[0].residual()
-    pool = [
-        *(expression for rules in parents for expression in rules.expressions),
-        *(candidates[i] for i in drawn),
-        *grow(task, N_GROWN_ON_RESIDUAL, budget.rule_length, rng, rate=RESIDUAL_RATE, target=residual),
-    ]
-    return polish(RuleSet(task, select(task, pool, budget)), budget, rng, sweeps=SWEEPS)
+    return best, candidates
 
 
 def select_larger(
@@ -359,6 +304,13 @@ def select_larger(
 def _is_enough(sample: Sample) -> bool:
     """Return True if there are rows enough for folds, and anything to learn from."""
     return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
+
+
+def _n_folds(distillation: Distillation, table: Sequence[tuple[int, int]]) -> int:
+    """Return how many folds to try: all that the user divides the rows into, or as many as a table has for them."""
+    if distillation.sample.division.is_given:
+        return len(distillation.folds.training)
+    return _by_rows(distillation.sample, table)
 
 
 def _by_rows(sample: Sample, table: Sequence[tuple[int, int]]) -> int:

@@ -43,6 +43,7 @@ def widened(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> RuleSet
 
 def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> int:
     """Make the best change of every rule, in random order; return how many were changed."""
+    rules.keep_signs()
     order, n_changed = rng.permutation(len(rules)), 0
     price, min_gain = CONDITION_PRICE * rules.marginal_gain, MIN_GAIN * rules.task.variation
     rules.forget_inverse()
@@ -65,7 +66,10 @@ def extend(rules: RuleSet, budget: Budget) -> None:
             break
         options.sort(key=lambda option: -option.gain)
         rules.marginal_gain = options[0].gain
+        loss = rules.loss()
         _make(rules, options, budget)
+        if rules.keep_signs() and rules.loss() >= loss:  # each gained by itself, and together they broke constraints
+            break
 
 
 def _single_tests(rules: RuleSet) -> list[Change]:
@@ -94,7 +98,11 @@ def _make(rules: RuleSet, options: list[Change], budget: Budget) -> None:
 
 
 def shrink(rules: RuleSet, budget: Budget) -> None:
-    """Drop the parts whose loss costs least per condition until the set fits into the budget."""
+    """Drop the parts whose loss costs least per condition until the set fits into the budget.
+
+    Rules that rest on too few rows of the table, and fire on synthetic ones, go first.
+    """
+    rules.keep(np.flatnonzero(~rules.task.rests_on_few(rules.fires)).tolist())
     while (excess := rules.n_conditions - budget.conditions) > 0 or len(rules) > budget.rules:
         n_too_many = len(rules) - budget.rules
         options = sorted(shorter(rules, only_whole=n_too_many > 0), key=lambda option: option.gain, reverse=True)
@@ -104,3 +112,4 @@ def shrink(rules: RuleSet, budget: Budget) -> None:
                 rules.replace(j, expression)
         gone = {j for _, j, expression in dropped if expression is None}
         rules.keep([j for j in range(len(rules)) if j not in gone])
+        rules.keep_signs()

@@ -1,23 +1,25 @@
-"""Models of every size: budgets, rules with weights, and the choice of the smallest size that is nearly the best."""
+"""Models of every size: budgets, rules with weights, their circuits, and the smallest size that is nearly the best."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dln.rules._bins import Inputs
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit._graph import Graph
+from dln.data._target import Target
+from dln.rules._bins import Input, Inputs
 from dln.rules._constants import (
     MAX_SEARCHED,
     MEMBER,
     PAGE,
     ROWS_PER_CONDITION,
     SIZE_TOLERANCE,
-    SIZE_TOLERANCE_SHARE,
     SIZES,
 )
-from dln.rules._expression import Expression, Signals
+from dln.rules._expression import Expression, Signals, Test
 from dln.rules._local_search import polish, shrink
 from dln.rules._rule_set import RuleSet
 from dln.solve._products import Floats
@@ -85,14 +87,59 @@ def shrinking_path(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> 
     return path
 
 
-def smallest_good(points: Sequence[SizedRules], explained: Mapping[int, float] | None, n_rows: int) -> int:
-    """Return the index of the smallest size whose validated R² is nearly the best; unvalidated sizes are not taken.
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Losses and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
+
+    losses: dict[int, Floats]
+    explained: dict[int, float]
+    """R²: 1 less the loss as a share of that of the best constant."""
+    predicted: dict[int, Floats]
+    y: Floats
+    weight: Floats
+
+    def is_nearly(self, size: int, best: int) -> bool:
+        """Return True if a size is as good as the best: within one standard error of their paired difference.
+
+        The difference d of the losses has the weighted mean m over held-out rows, with the standard error
+        √(Σ w² (d - m)²) / Σ w. Few or noisy rows leave large differences open, so it must be small besides.
+        """
+        difference, weight = self.losses[size] - self.losses[best], self.weight
+        mean = float(weight @ difference) / float(weight.sum())
+        error = float(np.linalg.norm(weight * (difference - mean))) / float(weight.sum())
+        return mean <= error and self.explained[size] >= self.explained[best] - SIZE_TOLERANCE
+
+
+def smallest_good(points: Sequence[SizedRules], validation: Validation | None, n_rows: int) -> int:
+    """Return the index of the smallest size that is as good as the best on held-out rows; only such sizes are taken.
 
     Without validation each condition needs some rows.
     """
-    if explained is None:
+    if validation is None:
         few = max(1, n_rows // ROWS_PER_CONDITION)
         return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
-    r2 = [explained.get(point.budget, -np.inf) for point in points]
-    enough = max(r2) - min(SIZE_TOLERANCE, SIZE_TOLERANCE_SHARE * (1.0 - max(r2)))
-    return next((i for i, value in enumerate(r2) if value >= enough), len(points) - 1)
+    explained = {i: validation.explained[p.budget] for i, p in enumerate(points) if p.budget in validation.explained}
+    best = points[max(explained, key=lambda i: explained[i])].budget
+    return next(i for i in explained if validation.is_nearly(points[i].budget, best))
+
+
+def assemble(
+    models: Sequence[SizedRules], inputs: Sequence[Input], columns: tuple[Column, ...], target: Target
+) -> list[Circuit]:
+    """Return the circuits of models, in the user's units; the models' weights are for the standardised target."""
+    graph = Graph()
+
+    def edge(expression: Expression) -> int:
+        if isinstance(expression, Test):
+            return graph.literal(inputs[expression.input].literal(expression.cutoff)) ^ expression.negated
+        return graph.gate(expression.gate, edge(expression.a), edge(expression.b))
+
+    return [
+        graph.circuit(
+            columns,
+            target.mean + target.spread * model.intercept,
+            [(edge(one), float(w) * target.spread) for one, w in zip(model.expressions, model.weights, strict=True)],
+            decimals=target.decimals,
+        )
+        for model in models
+    ]

@@ -12,6 +12,7 @@ from dln.rules._constants import DEPENDENT
 from dln.rules._expression import Expression, length
 from dln.rules._task import Task
 from dln.solve._products import Bools, Floats
+from dln.solve._signs import Signs, solve_with_signs
 
 #: Weights have mean one: a rule that fires on less than half a row is constant up to rounding.
 HALF_A_ROW: Final = 0.5
@@ -46,6 +47,12 @@ class RuleSet:
         return sum(self.lengths)
 
     @property
+    def signs(self) -> Signs | None:
+        """The sign that each rule's weight must have, 0 for any; None without constraints."""
+        limits = self.task.limits
+        return None if limits.is_free else np.array([limits.sign(one) for one in self.expressions], np.int64)
+
+    @property
     def inverse(self) -> Floats:
         """The inverse of the penalised Gram matrix: who changes the products changes it too, or forgets it."""
         if self._inverse is None:
@@ -70,7 +77,7 @@ class RuleSet:
         """Return the intercept and the rules' weights."""
         if not len(self):
             return self.task.mean, np.empty(0)
-        weights: Floats = np.asarray(np.linalg.solve(self._penalised(penalty), self.right), np.float64)
+        weights = solve_with_signs(self._penalised(penalty), self.right, self.signs)
         return self.task.mean - float(weights @ self.means), weights
 
     def loss(self) -> float:
@@ -130,6 +137,19 @@ class RuleSet:
         self.fires, self.words = self.fires[indices], self.words[indices]
         self.means, self.right = self.means[indices], self.right[indices]
         self.gram = self.gram[np.ix_(indices, indices)]
+
+    def keep_signs(self) -> bool:
+        """Drop the rules that constraints leave without a weight, so that a plain refit keeps the signs of the others.
+
+        Returns True if there were any.
+        """
+        if (signs := self.signs) is None:
+            return False
+        kept = np.flatnonzero((self.weights()[1] != 0.0) | (signs == 0)).tolist()
+        if len(kept) == len(self):
+            return False
+        self.keep(kept)
+        return True
 
     def _penalised(self, penalty: float | None = None) -> Floats:
         return self.gram + (self.task.penalty if penalty is None else penalty) * np.eye(len(self))

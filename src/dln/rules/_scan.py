@@ -16,8 +16,8 @@ import numpy.typing as npt
 from dln._compile import compiled, inner
 from dln.rules._bins import Inputs, Rows
 from dln.rules._bits import WIDTH, Ints, Words, lowest_bit, pack
-from dln.rules._constants import MIN_RULE_ROWS
-from dln.rules._expression import Test
+from dln.rules._expression import Expression, Test
+from dln.rules._limits import FORBIDDEN, Ints8, Limits
 from dln.solve._products import Bools, Floats
 
 #: Inputs whose sums are made together: those of more would not stay in the nearest cache.
@@ -53,6 +53,7 @@ def scan(
     best: Ints,
     gains: Floats,
     counts: Ints,
+    signs: Ints8,
 ) -> None:
     """Write the best tests for part p of a rule, best first, for each of the wanted kinds, and how many they are.
 
@@ -74,6 +75,8 @@ def scan(
         Workspace of `scan_workspace`: Numba takes longer to compile kernels that make arrays, or copy them at once.
     best, gains, counts : ndarray of shape (3, n, 3), (3, n) and (3,)
         The result: input, cut-off and negation of each test, the rule's gain, and the number of tests.
+    signs : ndarray of shape (2, n_inputs, 2)
+        Signs of the rule's weight with each test: first where the test joins the part, then where it takes its place.
 
     """
     n_words, width = parts.shape[2], sums.shape[2]
@@ -119,7 +122,7 @@ def scan(
             for q in range(some):
                 _best_tests(
                     *(first + q, kind, q, n_bins[first + q], sums, base),
-                    *(total_weight, penalty, min_weight, best, gains, counts),
+                    *(total_weight, penalty, min_weight, best, gains, counts, signs[kind // OTHER]),
                 )
 
 
@@ -137,6 +140,7 @@ def _best_tests(
     best: Ints,
     gains: Floats,
     counts: Ints,
+    signs: Ints8,
 ) -> None:
     """Put the best test of an input, in either sense, among the best of its kind so far.
 
@@ -150,6 +154,9 @@ def _best_tests(
         all_residual += sums[side, q, 2 * b + 1]
     most, count = gains.shape[1], counts[kind]
     for negated in range(2):
+        required = signs[k, negated]
+        if required == FORBIDDEN:
+            continue
         # Gains are compared as fractions: a division for each cut-off would be most of the time.
         best_square, best_variance, best_cutoff = 0.0, 1.0, -1
         weight_sum, residual_sum = base[by_or, 0], base[by_or, 1]
@@ -162,7 +169,7 @@ def _best_tests(
             square = total_weight * residual_sum * residual_sum
             variance = weight_sum * (total_weight - weight_sum) + total_weight * penalty
             is_wide = min_weight <= weight_sum <= total_weight - min_weight
-            if is_wide and square * best_variance > best_square * variance:
+            if is_wide and square * best_variance > best_square * variance and required * residual_sum >= 0.0:
                 best_square, best_variance, best_cutoff = square, variance, b
         best_gain = best_square / best_variance
         if best_cutoff < 0 or (count == most and best_gain <= gains[kind, count - 1]):
@@ -191,20 +198,25 @@ class Scanner:
     """Finds the best tests for a part of a rule, on given rows, among all inputs or some of them."""
 
     def __init__(
-        self, inputs: Inputs, weight: Floats, penalty: float, row_weight: float, kept: Rows | None = None
+        self,
+        inputs: Inputs,
+        weight: Floats,
+        penalty: float,
+        min_weight: float,
+        kept: Rows | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self._inputs, self._weight, self._penalty, self._row_weight = inputs, weight, penalty, row_weight
+        self._inputs, self._weight, self._penalty, self.min_weight = inputs, weight, penalty, min_weight
         self._kept = np.arange(inputs.n_inputs) if kept is None else kept
+        self.limits = Limits.of(inputs) if limits is None else limits
         self._total_weight = float(weight.sum())
-        self.min_weight = min(MIN_RULE_ROWS * row_weight, self._total_weight / 4)
-        """The weight of the rows that a rule must fire on, and must not fire on."""
         self.bins = np.ascontiguousarray(inputs.bins[self._kept].T)
         """(n_rows, n_inputs)"""
         self._n_bins = inputs.n_bins[self._kept]
 
     def among(self, inputs: Rows) -> Scanner:
         """Return one that scans some of the inputs only."""
-        return Scanner(self._inputs, self._weight, self._penalty, self._row_weight, inputs)
+        return Scanner(self._inputs, self._weight, self._penalty, self.min_weight, inputs, self.limits)
 
     def alone(self, where: Bools, residual: Floats, most: int) -> ScoredTests:
         """Return at most so many tests, with the gains of rules of each alone on some of the rows."""
@@ -212,12 +224,20 @@ class Scanner:
         return self(nowhere, nowhere, where, residual, most, only=OTHER)[OTHER]
 
     def __call__(
-        self, fires: Bools, never: Bools, always: Bools, residual: Floats, most: int, only: int | None = None
+        self,
+        fires: Bools,
+        never: Bools,
+        always: Bools,
+        residual: Floats,
+        most: int,
+        only: int | None = None,
+        rule: Expression | None = None,
     ) -> list[ScoredTests]:
         """Return for each kind at most so many tests and the rule's gain with each, the best first.
 
         The part fires on `fires`; the rule would fire on `never` if it never did and on `always` if it always did. The
-        gain is that of the rule alone, not given others: a screen, before exact judgement.
+        gain is that of the rule alone, not given others: a screen, before exact judgement. Tests keep the limits if
+        they join `rule`, or take its place where that is None.
         """
         best, gains = np.empty((N_KINDS, most, 3), np.int64), np.empty((N_KINDS, most))
         counts = np.zeros(N_KINDS, np.int64)
@@ -228,7 +248,7 @@ class Scanner:
             *(self.bins, self._n_bins, self._weight, self._weight * residual),
             *(self._total_weight, self._penalty, self.min_weight),
             *scan_workspace(self._n_bins),
-            *(best, gains, counts),
+            *(best, gains, counts, np.ascontiguousarray(self.limits.signs(rule)[:, self._kept])),
         )
         return [
             [

@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dln.data._division import Folds
 from dln.rules._bins import Inputs
 from dln.rules._candidates import grow, select
 from dln.rules._constants import SWEEPS, TRIAL_LENGTH, TRIAL_RATE, TRIAL_RULES, WEIGHT_PENALTIES
 from dln.rules._local_search import polish
 from dln.rules._model_sizes import weighted_sum
 from dln.rules._rule_set import RuleSet
-from dln.rules._seeds import Stream, generator
-from dln.rules._task import Sample, Task, never
+from dln.rules._task import Sample, Stream, Task, generator, never
 from dln.rules._teachers import CrossFitPredictions
 from dln.solve._products import Floats
 from dln.solve._select import Budget
@@ -47,31 +47,36 @@ class Distillation:
     """A sample in folds, and the teachers' predictions for it and for synthetic rows, if there are teachers."""
 
     sample: Sample
-    parts: Floats
-    """(n_folds, n): the part of each row's weight that a fold holds out."""
+    folds: Folds
     synthetic: Inputs
     teachers: CrossFitPredictions | None
 
     def task(self, mix: TargetMix, stop: Callable[[], bool] = never) -> Task:
-        """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold."""
-        teachers = self.teachers
+        """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold.
+
+        Rows that are never held out have in-fold labels only, those never trained on the others only.
+        """
+        teachers, y = self.teachers, self.sample.y
         if teachers is None:
-            return _plain_task(self.sample, stop)
-        labels = (teachers.out_of_fold + teachers.in_fold) / 2
-        return self._task(self.sample, labels, teachers.synthetic, mix, stop)
+            return self._task(self.sample, y, np.empty(0), mix, stop)
+        out_of_fold, in_fold = teachers.out_of_fold, teachers.in_fold
+        labels = np.where(np.isnan(out_of_fold), in_fold, out_of_fold) + np.where(
+            np.isnan(in_fold), out_of_fold, in_fold
+        )
+        return self._task(self.sample, np.where(np.isnan(labels), y, labels / 2), teachers.synthetic, mix, stop)
 
     def training_task(self, mix: TargetMix, fold: int, stop: Callable[[], bool] = never) -> Task:
         """Return the task of learning without what a fold holds out, which its teachers have not seen either."""
-        left = self.sample.weight - self.parts[fold]
+        left = self.folds.training[fold]
         sample = self.sample.weighted(left)
         if self.teachers is None:
-            return _plain_task(sample, stop)
+            return self._task(sample, sample.y, np.empty(0), mix, stop)
         labels, synthetic = self.teachers.by_fold[fold][left > 0], self.teachers.synthetic_by_fold[fold]
         return self._task(sample, labels, synthetic, mix, stop)
 
     def held_out(self, fold: int) -> Sample:
         """Return the rows of a fold, weighted by what it holds out of them."""
-        return self.sample.weighted(self.parts[fold])
+        return self.sample.weighted(self.folds.held_out[fold])
 
     def _task(
         self, sample: Sample, labels: Floats, synthetic_labels: Floats, mix: TargetMix, stop: Callable[[], bool]
@@ -82,7 +87,7 @@ class Distillation:
             share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
             inputs = inputs.followed_by(self.synthetic)
             target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
-        return Task(inputs, target, weight, sample.row_weight, stop)
+        return Task(inputs, target, weight, sample.min_weight, stop, len(sample.y))
 
 
 def choose_target(
@@ -121,7 +126,3 @@ def choose_target(
     total = errors[complete].sum(axis=0)
     mix, penalty = np.unravel_index(int(np.argmin(total)), total.shape)
     return TargetChoice(mixes[int(mix)], WEIGHT_PENALTIES[int(penalty)])
-
-
-def _plain_task(sample: Sample, stop: Callable[[], bool]) -> Task:
-    return Task(sample.inputs, sample.y, sample.weight, sample.row_weight, stop)

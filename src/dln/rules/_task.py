@@ -1,21 +1,42 @@
-"""Rows to learn from, and a target on them that rules are searched for."""
+"""Rows to learn from, a target on them that rules are searched for, and the random streams of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dln.data._division import IN_TURN, Division
 from dln.rules._bins import Inputs
 from dln.rules._bits import Words, pack, planes_of
 from dln.rules._constants import MAX_INPUTS, MAX_SCREENING_ROWS
 from dln.rules._expression import Signals
 from dln.rules._scan import Scanner
-from dln.solve._products import Floats
+from dln.solve._products import Bools, Floats
 from dln.solve._weights import PENALTY, TYPICAL_VARIANCE
+
+#: Relative tolerance of sums of weights.
+ROUNDING: Final = 1e-9
+
+
+class Stream(IntEnum):
+    """Purposes of random numbers; further keys, like the fold, make streams of their own, so threads do not matter."""
+
+    SYNTHETIC_ROWS = 0
+    TEACHERS = 1
+    TARGET_TRIAL = 2
+    SEARCH = 3
+    MEMBER = 4
+    VALIDATION = 5
+
+
+def generator(seed: int, stream: Stream, *keys: int) -> np.random.Generator:
+    """Return the generator of a stream of the fit with this seed."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, *keys)))
 
 
 class Sample(NamedTuple):
@@ -26,12 +47,15 @@ class Sample(NamedTuple):
     weight: Floats
     counts: npt.NDArray[np.int64]
     """(n,): the rows of the table that each row counts as when folds are dealt."""
-    row_weight: float
-    """The weight of one row of the table."""
+    min_weight: float
+    """The weight of the rows of the table that a rule must fire on, and must not fire on."""
+    division: Division = IN_TURN
+    """How the user divides the rows into folds."""
 
     def at(self, rows: npt.NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
-        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], self.counts[rows], self.row_weight)
+        counts, division = self.counts[rows], self.division.at(rows)
+        return Sample(self.inputs.at(rows), self.y[rows], self.weight[rows], counts, self.min_weight, division)
 
     def weighted(self, weight: Floats) -> Sample:
         """Return the rows of positive weight, with these weights."""
@@ -46,15 +70,26 @@ def never() -> bool:
 class Task:
     """Rows and a target ``(n,)`` to search rules for: weights of mean one, the target centred.
 
-    `row_weight` is the weight of one row of the table, in which `MIN_RULE_ROWS` is counted: less than the mean where
-    rows stand for several, more where synthetic rows join them. A search ends early once `stop` returns True.
+    The first `n_table_rows` are the table's, all if None; synthetic ones follow. A rule must fire, and must not fire,
+    on rows of weight `min_weight`. A search ends early once `stop` returns True.
     """
 
     def __init__(
-        self, inputs: Inputs, target: Floats, weight: Floats, row_weight: float, stop: Callable[[], bool] = never
+        self,
+        inputs: Inputs,
+        target: Floats,
+        weight: Floats,
+        min_weight: float,
+        stop: Callable[[], bool] = never,
+        n_table_rows: int | None = None,
     ) -> None:
         self.inputs, self.target, self.stop = inputs, target, stop
-        self.row_weight = row_weight / float(weight.mean())
+        self._table_weight = weight[:n_table_rows] / weight.mean()
+        table_weight = float(self._table_weight.sum())
+        # Tables of few rows have rules, too, and sums of weights are rounded.
+        self._min_table_weight = min(min_weight / float(weight.mean()), table_weight / 4) * (1.0 - ROUNDING)
+        # A rule of this weight fires on rows enough of the table if synthetic ones fall alike.
+        self.min_weight = self._min_table_weight * len(weight) / table_weight
         self.planes, self.weight = planes_of(weight / weight.mean())
         self.total_weight = float(self.weight.sum())
         self.mean = float(self.weight @ target) / self.total_weight
@@ -63,12 +98,19 @@ class Task:
         """The squared error of the mean."""
         self.penalty = PENALTY * TYPICAL_VARIANCE * self.total_weight
         self.signals = Signals(inputs)
-        self.scanner = Scanner(inputs, self.weight, self.penalty, self.row_weight)
+        self.scanner = Scanner(inputs, self.weight, self.penalty, self.min_weight)
+        self.limits = self.scanner.limits
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.target)
+
+    def rests_on_few(self, fires: Bools) -> Bools:
+        """Return which rules ``(n_rules, n)`` fire, or do not fire, on too few of the table's rows."""
+        weight = self._table_weight
+        fired = fires[:, : len(weight)] @ weight
+        return np.asarray((fired < self._min_table_weight) | (fired > weight.sum() - self._min_table_weight))
 
     @cached_property
     def valid(self) -> Words:
@@ -97,7 +139,7 @@ class Task:
         if n >= self.n_rows:
             return self
         rows = np.arange(n) * self.n_rows // n
-        return Task(self.inputs.at(rows), self.target[rows], self.weight[rows], self.row_weight)
+        return Task(self.inputs.at(rows), self.target[rows], self.weight[rows], self.min_weight)
 
 
 def most_telling_inputs(sample: Sample) -> npt.NDArray[np.intp]:
@@ -106,7 +148,7 @@ def most_telling_inputs(sample: Sample) -> npt.NDArray[np.intp]:
     if n_inputs <= MAX_INPUTS:
         return np.arange(n_inputs)
     some = sample.at(np.arange(min(MAX_SCREENING_ROWS, len(sample.y))))
-    task = Task(some.inputs, some.y, some.weight, some.row_weight)
+    task = Task(some.inputs, some.y, some.weight, some.min_weight)
     tests = task.scanner.alone(np.ones(task.n_rows, dtype=np.bool_), task.centred, 2 * n_inputs)
     ranked = list(dict.fromkeys(test.input for _, test in tests))  # both senses of a test are there: the first counts
     return np.sort(np.array(ranked[:MAX_INPUTS], dtype=np.intp))

@@ -18,18 +18,20 @@ class Loss(NamedTuple):
     name: str = "squared_error"
     quantile: float = 0.5
 
-    def total(self, residual: Floats, weight: Floats) -> float:
-        """Return the weighted sum of losses of residuals: the target less the prediction."""
+    def each(self, residual: Floats) -> Floats:
+        """Return the losses of residuals ``(n,)``: the target less the prediction."""
         size = np.abs(residual)
         if self.name == "squared_error":
-            losses = residual**2
-        elif self.name == "huber":
-            losses = np.where(size <= HUBER_DELTA, 0.5 * residual**2, HUBER_DELTA * (size - 0.5 * HUBER_DELTA))
-        elif self.name == "quantile":
-            losses = np.where(residual > 0, self.quantile, 1.0 - self.quantile) * size
-        else:
-            losses = size
-        return float(weight @ losses)
+            return np.asarray(residual**2)
+        if self.name == "huber":
+            return np.where(size <= HUBER_DELTA, 0.5 * residual**2, HUBER_DELTA * (size - 0.5 * HUBER_DELTA))
+        if self.name == "quantile":
+            return np.asarray(np.where(residual > 0, self.quantile, 1.0 - self.quantile) * size)
+        return size
+
+    def total(self, residual: Floats, weight: Floats) -> float:
+        """Return the weighted sum of losses."""
+        return float(weight @ self.each(residual))
 
     def explained(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         """Return 1 less the loss as a share of that of the best constant: R² where the loss is the square.

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.solve._products import Bools, Floats
+from dln.solve._signs import Signs, solve_with_signs
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,7 +41,7 @@ class Budget:
         """Return the share of the budget that rules of some lengths take: conditions, and rules if those are few."""
         if self.rules >= self.conditions:
             return lengths.astype(np.float64)
-        return lengths / self.conditions + 1.0 / self.rules
+        return lengths / self.conditions + 1.0 / max(self.rules, 1)  # fixed rules may leave none
 
     def widened(self, factor: float) -> Budget:
         """Return a larger budget for rules of the same length."""
@@ -51,14 +52,19 @@ class Budget:
         return Budget(conditions, self.rule_length, self.rules)
 
 
-def distinct(fires: Bools) -> npt.NDArray[np.intp]:
-    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones."""
-    # Each starts with 0: a rule and its opposite look the same.
-    packed = np.packbits(fires ^ fires[:, :1], axis=1)
-    seen: dict[bytes, int] = {}
-    for index, pattern in enumerate(packed):
+def distinct(fires: Bools, signs: Signs | None = None) -> npt.NDArray[np.intp]:
+    """Return the indices of rules ``(n_rules, n)`` that differ: no constants, no second of equal or opposite ones.
+
+    Rules whose weights must have signs differ from their opposites, unless these have the opposite sign.
+    """
+    is_bound = np.zeros(len(fires), np.bool_) if signs is None else signs != 0
+    # Each starts with 0, or with its sign: a rule and its opposite look the same.
+    opposite = fires[:, 0] if signs is None else np.where(is_bound, signs < 0, fires[:, 0])
+    packed = np.packbits(fires ^ opposite[:, np.newaxis], axis=1)
+    seen: dict[tuple[bytes, bool], int] = {}
+    for index, (pattern, bound) in enumerate(zip(packed, is_bound.tolist(), strict=True)):
         if pattern.any():
-            seen.setdefault(pattern.tobytes(), index)
+            seen.setdefault((pattern.tobytes(), bound), index)
     return np.array(list(seen.values()), dtype=np.intp)
 
 
@@ -75,10 +81,20 @@ class Candidates:
     right: Floats
     """(n,): products of the rules with the centred target."""
     penalty: float
+    signs: Signs | None = None
+    """(n,): the sign that the weight of each must have, 0 for any; None without constraints."""
 
     @classmethod
     def of(
-        cls, fires: Bools, sizes: Ints, centred: Floats, weight: Floats, *, penalty: float, min_share: float
+        cls,
+        fires: Bools,
+        sizes: Ints,
+        centred: Floats,
+        weight: Floats,
+        *,
+        penalty: float,
+        min_share: float,
+        signs: Signs | None = None,
     ) -> Candidates:
         """Return the candidates among rules ``(n_rules, n)`` of some sizes, for a centred target ``(n,)``.
 
@@ -87,7 +103,7 @@ class Candidates:
         total = float(weight.sum())
         share = fires @ weight / total
         usable = np.flatnonzero((share >= min_share) & (share <= 1.0 - min_share))
-        kept = usable[distinct(fires[usable])]
+        kept = usable[distinct(fires[usable], None if signs is None else signs[usable])]
         if len(kept) > MAX_CANDIDATES:
             held = fires[kept] @ weight
             alone = (fires[kept] @ (weight * centred)) ** 2 / (held * (total - held))
@@ -99,11 +115,15 @@ class Candidates:
         means = (weighted @ root_weight).astype(np.float64) / total
         gram -= np.outer(means, means) * total
         right = (weighted @ (root_weight * centred).astype(np.float32)).astype(np.float64)
-        return cls(kept, sizes[kept], gram, right, penalty)
+        return cls(kept, sizes[kept], gram, right, penalty, None if signs is None else signs[kept])
 
     def select(self, budget: Budget) -> list[int]:
         """Return the best set found within the budget, as indices of the rules given."""
         chosen = self._forward(budget)
+        if self.signs is not None:  # exchanges are left to the local search, which looks at the signs of all weights
+            gram = self.gram[np.ix_(chosen, chosen)] + self.penalty * np.eye(len(chosen))
+            weights = solve_with_signs(gram, self.right[chosen], self.signs[chosen])
+            return [int(self.index[i]) for i, weight in zip(chosen, weights.tolist(), strict=True) if weight]
         return list(map(int, self.index[self._exchanged(chosen, budget) if chosen else chosen]))
 
     def select_sizes(self, budgets: Sequence[Budget]) -> list[list[int]]:
@@ -126,6 +146,8 @@ class Candidates:
             gains = np.where(variance > smallest, right**2 / np.maximum(variance, smallest), 0.0) / cost
             gains[sizes > n_free] = 0.0
             gains[chosen] = 0.0
+            if self.signs is not None:
+                gains[self.signs * right < 0.0] = 0.0
             best = int(np.argmax(gains))
             if gains[best] <= 0.0:
                 break

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dln.data._folds import fold_weights
+from dln.data._division import IN_TURN, Division
+from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats, centred_products, products
+from dln.solve._signs import Signs, solve_with_signs
 
 #: Ridge penalty of a selection, as a share of the variance of a typical rule: enough to tell apart rules that nearly
 #: repeat each other.
@@ -26,28 +28,42 @@ _ZERO_RESIDUAL: Final = 1e-4
 
 
 def solve_weights(
-    rules: Bools, y: Floats, weight: Floats, penalty: float, *, loss: str = "squared_error", quantile: float = 0.5
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    penalty: float,
+    *,
+    loss: str = "squared_error",
+    quantile: float = 0.5,
+    offset: Floats | float = 0.0,
+    signs: Signs | None = None,
 ) -> tuple[float, Floats]:
     """Return the intercept and the weights of rules ``(n_rules, n)`` that fit y best under the loss.
 
-    `penalty` is a share of the mean variance of a rule, times the rows' weight.
+    `penalty` is a share of the mean variance of a rule, times the rows' weight; `offset` is added to predictions.
+    Weights have these signs, if any.
     """
     weight = weight / weight.mean()
+    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
+    y = y - offset
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
-    intercept, weights = moments.solve(ridge)
+    intercept, weights = moments.solve(ridge, signs)
     if loss == "squared_error":
         return intercept, weights
-    spread = float(np.sqrt(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))) or 1.0
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
         reweighted = weight * _irls_weights(residual, spread, loss, quantile)
-        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge)
+        intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge, signs)
     return intercept, weights
 
 
 def cross_validated_penalty(
-    rules: Bools, y: Floats, weight: Floats, counts: npt.NDArray[np.int64] | None = None
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    counts: npt.NDArray[np.int64] | None = None,
+    division: Division = IN_TURN,
 ) -> float:
     """Return the penalty whose weights, found without a fold, err least on it, summed over the folds.
 
@@ -55,18 +71,55 @@ def cross_validated_penalty(
     ``(n,)`` are those of `fold_weights`, one each by default.
     """
     y = y - float(np.average(y, weights=weight))
-    # Sums over the folds, once each: those of all but one are those of all without its own.
-    by_fold = []
     counts = np.ones(len(y), dtype=np.int64) if counts is None else counts
-    for part in fold_weights(weight, _FOLDS, counts) if len(y) >= 2 * _FOLDS else ():
-        held_out = np.flatnonzero(part)
-        by_fold.append(_Sums.of(rules[:, held_out], y[held_out], part[held_out]))
+    held_out, training = division.folds(weight, _FOLDS, counts) if len(y) >= 2 * _FOLDS else ((), ())
+
+    def sums(part: Floats) -> _Sums:
+        rows = np.flatnonzero(part)
+        return _Sums.of(rules[:, rows], y[rows], part[rows])
+
+    # Once for each fold: the sums over all others are those of its training, unless the user's splits say otherwise.
+    by_fold = [sums(part) for part in held_out]
     errors = np.zeros(len(_PENALTIES))
     for k, aside in enumerate(by_fold):
-        moments = _Moments.of_sums(reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :]))
+        others = (
+            sums(training[k]) if division.splits is not None else reduce(_Sums.plus, by_fold[:k] + by_fold[k + 1 :])
+        )
+        moments = _Moments.of_sums(others)
         for i, penalty in enumerate(_PENALTIES):
             errors[i] += aside.error(*moments.solve(penalty * moments.scale))
     return float(_PENALTIES[int(np.argmin(errors))])
+
+
+def refitted_weights(
+    rules: Bools,
+    y: Floats,
+    weight: Floats,
+    counts: npt.NDArray[np.int64] | None,
+    loss: Loss,
+    given: Floats | None = None,
+    signs: Sequence[int] | None = None,
+    division: Division = IN_TURN,
+) -> tuple[float, Floats]:
+    """Return intercept and weights of rules ``(n_rules, n)`` for a cross-validated penalty.
+
+    Weights that are `given` ``(n_rules,)``, not NaN, stay as they are; the others have these signs, if any.
+    """
+    weights = np.full(len(rules), np.nan) if given is None else given.copy()
+    free = np.isnan(weights)
+    offset = weights[~free] @ rules[~free]
+    penalty = cross_validated_penalty(rules[free], y - offset, weight, counts, division)
+    intercept, weights[free] = solve_weights(
+        rules[free],
+        y,
+        weight,
+        penalty,
+        loss=loss.name,
+        quantile=loss.quantile,
+        offset=offset,
+        signs=None if signs is None else np.array(signs, dtype=np.int64)[free],
+    )
+    return intercept, weights
 
 
 def _irls_weights(residual: Floats, spread: float, loss: str, quantile: float) -> Floats:
@@ -132,11 +185,14 @@ class _Moments:
         values, vectors = np.linalg.eigh(self._gram)
         return np.maximum(values, 0.0), vectors, vectors.T @ self._right
 
-    def solve(self, penalty: float) -> tuple[float, Floats]:
-        """Return intercept and weights for a ridge penalty."""
+    def solve(self, penalty: float, signs: Signs | None = None) -> tuple[float, Floats]:
+        """Return intercept and weights for a ridge penalty; with signs, it must be above zero."""
+        if signs is not None:
+            weights = solve_with_signs(self._gram + penalty * np.eye(len(self._gram)), self._right, signs)
+            return self._y_mean - float(weights @ self._means), weights
         values, vectors, right = self._spectrum
         shrunk = values + penalty
         # Equal rules leave the matrix singular where the penalty vanishes: what it cannot tell apart gets no weight.
         separable = shrunk > len(shrunk) * np.finfo(np.float64).eps * shrunk.max(initial=0.0)
-        weights: Floats = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
+        weights = vectors @ np.divide(right, shrunk, out=np.zeros_like(right), where=separable)
         return self._y_mean - float(weights @ self._means), weights

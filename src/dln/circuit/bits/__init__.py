@@ -31,11 +31,6 @@ def predict(circuit: Circuit | PreparedCircuit, values: Sequence[Values], n_thre
 
     Numbers are float32 or float64, NaN where missing; categories are int codes. Columns may be views of a larger
     array; they are copied block by block. Only the columns that the rules use are read.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> circuit = Circuit((Column("bmi"),), (Above(0, 30.0),), (), (Rule(0, 23900.5),), 8410.0, 1)
-    >>> predict(circuit, [np.array([35.0, 30.0, np.nan])])
-    array([32310.5,  8410. ,  8410. ])
     """
     prepared = circuit if isinstance(circuit, PreparedCircuit) else prepare(circuit)
     prepared.circuit._check_columns(values)  # noqa: SLF001 (one wording for one mistake)
@@ -43,20 +38,14 @@ def predict(circuit: Circuit | PreparedCircuit, values: Sequence[Values], n_thre
 
 
 def predict_array(prepared: PreparedCircuit, array: npt.NDArray[Any], n_threads: int = 1) -> Floats | None:
-    """Return the predictions for a 2-D float32 or float64 array; None if a column that is read holds an infinity.
-
-    >>> from dln.circuit._circuit import Above, Column, Rule
-    >>> circuit = Circuit((Column("bmi"),), (Above(0, 30.0),), (), (Rule(0, 23900.5),), 8410.0, 1)
-    >>> predict_array(prepare(circuit), np.array([[35.0], [30.0]], dtype=np.float32))
-    array([32310.5,  8410. ])
-    """
+    """Return the predictions for a 2-D float32 or float64 array; None if a column that is read holds an infinity."""
     if array.ndim != 2 or array.shape[1] != len(prepared.circuit.columns):  # noqa: PLR2004
         expected = len(prepared.circuit.columns)
-        message = f"the circuit reads {expected} columns, but an array of shape {array.shape} was given"
-        raise CircuitError(message)
+        raise CircuitError(f"the circuit reads {expected} columns, but an array of shape {array.shape} was given")
     if prepared.reads_categories or array.dtype.char not in "fd" or not array.dtype.isnative:
-        message = f"an array must be float32 or float64, and all columns that are read numbers; got {array.dtype}"
-        raise CircuitError(message)
+        raise CircuitError(
+            f"an array must be float32 or float64, and all columns that are read numbers; got {array.dtype}"
+        )
     # The kernel is compiled for memory that is contiguous, aligned and writeable; other arrays are copied by blocks.
     n_rows, n_columns = array.shape
     if array.flags.carray:
@@ -118,5 +107,4 @@ def _checked(prepared: PreparedCircuit, j: int, values: Values) -> Values:
         return values
     else:
         required = "float32 or float64"
-    message = f"column {j}: values must be {required}, got {values.dtype}"
-    raise CircuitError(message)
+    raise CircuitError(f"column {j}: values must be {required}, got {values.dtype}")

@@ -119,11 +119,7 @@ def _tests(
 
 
 def _runs(codes: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return ascending codes as runs of neighbours: first and last code.
-
-    >>> _runs((0, 1, 2, 5))
-    [(0, 2), (5, 5)]
-    """
+    """Return ascending codes as runs of neighbours: first and last code."""
     firsts = [code for code in codes if code - 1 not in codes]
     lasts = [code for code in codes if code + 1 not in codes]
     return list(zip(firsts, lasts, strict=True))

@@ -8,10 +8,9 @@ from dln._errors import CircuitError
 from dln.circuit._circuit import Circuit
 from dln.circuit._cone import cone
 from dln.circuit._cost import circuit_cost
-from dln.circuit._gates import GATES
 from dln.circuit._graph import FALSE_EDGE, Graph
 from dln.circuit._words import node_sizes
-from dln.circuit.simplify._emit import in_order
+from dln.circuit.simplify._domain import literal_order
 from dln.circuit.simplify._proof import is_provable, same_meaning
 from dln.circuit.simplify._restrict import restricted
 
@@ -24,12 +23,6 @@ def simplify(circuit: Circuit) -> Circuit:
     """Return a circuit with the same predictions on every input that costs no more and reads no longer.
 
     A rule with too many cases for a proof keeps its gates; the others are simplified around it.
-
-    >>> from dln.circuit._circuit import Above, Circuit, Column, Gate, Rule
-    >>> literals, gates = (Above(0, 2.0), Above(0, 3.0)), (Gate(1, 0, 1), Gate(14, 1, 1))
-    >>> simplify(Circuit((Column("x"),), literals, gates, (Rule(2, 5.0), Rule(3, 1.5)), 1.0, 1))
-    prediction = 2.5
-      + 3.5 · [x > 3]
     """
     best, measure = circuit, _measure(circuit)
     # A pass that does not make the circuit smaller is discarded, so simplifying twice is the same as simplifying once.
@@ -46,6 +39,8 @@ def _one_pass(circuit: Circuit) -> Circuit:
     provable = {node for node in nodes if is_provable(circuit, node)}
     kept = set(cone(circuit, [node for node in nodes if node not in provable]))
     graph, n_literals = Graph(), len(circuit.literals)
+    for literal in sorted(circuit.literals, key=literal_order):
+        graph.literal(literal)
     edge_of: dict[int, int] = {}
     for node in cone(circuit, nodes):
         if node < n_literals:
@@ -55,9 +50,9 @@ def _one_pass(circuit: Circuit) -> Circuit:
             # An input that the gate ignores may not be there.
             edge = graph.gate(gate.kind, edge_of.get(gate.a, FALSE_EDGE), edge_of.get(gate.b, FALSE_EDGE))
             edge_of[node] = edge if node in kept else restricted(graph, edge)
-    ordered, edges = in_order(graph, [edge_of[node] for node in nodes])
+    edges = [edge_of[node] for node in nodes]
     proved = [
-        same_meaning(circuit, node, ordered, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable
+        same_meaning(circuit, node, graph, edge) for node, edge in zip(nodes, edges, strict=True) if node in provable
     ]
     if not all(proved):
         n_failed = len(proved) - sum(proved)
@@ -65,7 +60,7 @@ def _one_pass(circuit: Circuit) -> Circuit:
         return circuit
     rules = zip(edges, (rule.weight for rule in circuit.rules), strict=True)
     try:
-        return ordered.circuit(circuit.columns, circuit.intercept, rules, decimals=circuit.decimals)
+        return graph.circuit(circuit.columns, circuit.intercept, rules, decimals=circuit.decimals)
     except CircuitError:
         _log.warning("simplify: the merged intercept would be too large for exact sums, the circuit stays as it was")
         return circuit
@@ -76,7 +71,5 @@ def _measure(circuit: Circuit) -> tuple[int, ...]:
     # There are never more rules than before, so what costs no more with weights selected costs no more multiplied.
     cost = circuit_cost(circuit, "select")
     sizes = node_sizes(circuit)
-    kinds = [GATES[gate.kind] for gate in circuit.gates]
-    negations = sum(kind.truth[0] + (kind.cost == 1) * (kind.form.not_a + kind.form.not_b) for kind in kinds)
     length = sum(sizes[rule.node] for rule in circuit.rules)
-    return cost.total, length, len(circuit.gates), len(circuit.literals), negations
+    return cost.total, length, len(circuit.gates), len(circuit.literals)

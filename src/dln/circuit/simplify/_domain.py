@@ -19,104 +19,92 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Above, IsIn, IsMissing, Literal
+from dln.circuit._circuit import MISSING, UNKNOWN, Above, IsIn, Literal, Values, literal_values
 from dln.circuit._graph import AND, Graph
 
 Table: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class NumberAxis:
-    """A number column; block j holds the values above exactly j of the cut-offs, the last one what is missing."""
+class Axis:
+    """A column and its blocks: of each, the answers of all literals on the column."""
 
     column: int
-    cutoffs: tuple[float, ...]
-    missing: bool
+    literals: tuple[Literal, ...]
+    answers: tuple[tuple[bool, ...], ...]
 
     @property
     def size(self) -> int:
         """Return the number of blocks."""
-        return len(self.cutoffs) + 1 + self.missing
+        return len(self.answers)
 
+    def where(self, literal: Literal) -> int:
+        """Return the blocks where a literal holds, as a bit set."""
+        i = self.literals.index(literal)
+        return sum(1 << block for block, answers in enumerate(self.answers) if answers[i])
 
-@dataclass(frozen=True, slots=True)
-class CategoryAxis:
-    """A category column; one block per group of categories, one for all others, one for what is missing."""
-
-    column: int
-    groups: tuple[tuple[int, ...], ...]
-    missing: bool
-
-    @property
-    def size(self) -> int:
-        """Return the number of blocks."""
-        return len(self.groups) + 1 + self.missing
-
-
-Axis: TypeAlias = NumberAxis | CategoryAxis
+    def blocks(self, values: Values) -> npt.NDArray[np.intp]:
+        """Return the block of each value, ``(n_rows,)``."""
+        held = np.array([literal_values(literal, values) for literal in self.literals]).T
+        different, place = np.unique(held, axis=0, return_inverse=True)
+        blocks = [self.answers.index(tuple(answers)) for answers in different.tolist()]
+        return np.array(blocks, dtype=np.intp)[place.reshape(-1)]
 
 
 def axes_of(literals: Iterable[Literal]) -> list[Axis]:
-    """Return one axis per column that the literals read, in order.
-
-    >>> axes_of([Above(0, 3.0), IsIn(1, (2,)), Above(0, 2.0)])
-    [NumberAxis(column=0, cutoffs=(2.0, 3.0), missing=False), CategoryAxis(column=1, groups=((2,),), missing=False)]
-    """
+    """Return one axis per column that the literals read, in order."""
     by_column: dict[int, list[Literal]] = {}
     for literal in literals:
         by_column.setdefault(literal.column, []).append(literal)
-    return [_axis(column, by_column[column]) for column in sorted(by_column)]
+    return [_axis(column, tuple(by_column[column])) for column in sorted(by_column)]
 
 
-def _axis(column: int, literals: list[Literal]) -> Axis:
-    missing = any(isinstance(literal, IsMissing) for literal in literals)
-    sets = [set(literal.codes) for literal in literals if isinstance(literal, IsIn)]
-    if not sets:
-        cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
-        return NumberAxis(column, tuple(cutoffs), missing)
-    groups: dict[tuple[bool, ...], list[int]] = {}
-    for code in sorted(set().union(*sets)):
-        groups.setdefault(tuple(code in codes for codes in sets), []).append(code)
-    return CategoryAxis(column, tuple(map(tuple, groups.values())), missing)
+@lru_cache(maxsize=4096)
+def _axis(column: int, literals: tuple[Literal, ...]) -> Axis:
+    """Return the axis of a column: each value that can occur gets the same answers as one of a few."""
+    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    codes = sorted({code for literal in literals if isinstance(literal, IsIn) for code in literal.codes})
+    values = np.array([*codes, UNKNOWN, MISSING]) if codes else np.array([*cutoffs, np.inf, np.nan])
+    answers = zip(*(literal_values(literal, values).tolist() for literal in literals), strict=True)
+    return Axis(column, literals, tuple(dict.fromkeys(answers)))
 
 
-def blocks_where(axis: Axis, literal: Literal) -> int:
-    """Return the blocks where a literal on the axis' column holds, as a bit set.
-
-    >>> bin(blocks_where(NumberAxis(0, (2.0, 3.0), missing=True), Above(0, 2.0)))
-    '0b110'
-    """
-    if isinstance(literal, IsMissing):
-        return 1 << (axis.size - 1)
-    if isinstance(axis, NumberAxis) and isinstance(literal, Above):
-        first = axis.cutoffs.index(literal.cutoff) + 1
-        return (1 << (len(axis.cutoffs) + 1)) - (1 << first)
-    assert isinstance(axis, CategoryAxis)  # noqa: S101 (axes are made from these literals)
-    assert isinstance(literal, IsIn)  # noqa: S101
-    return sum(1 << block for block, codes in enumerate(axis.groups) if codes[0] in literal.codes)
+def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
+    """Return the key that sorts literals by column, cut-offs before categories before missing."""
+    if isinstance(literal, Above):
+        return literal.column, 0, (literal.cutoff,)
+    return (literal.column, 1, literal.codes) if isinstance(literal, IsIn) else (literal.column, 2, ())
 
 
 def truth_table(graph: Graph, edge: int, axes: Sequence[Axis]) -> Table:
     """Return where an edge holds, for every combination of blocks of the columns that it reads."""
-    sizes = [axis.size for axis in axes]
-    n_rows = math.prod(sizes)
-    everything = (1 << n_rows) - 1
-    axis_of = {axis.column: i for i, axis in enumerate(axes)}
-    values: dict[int, int] = {0: 0}
+    n_rows = combinations(axes)
+    packed = np.frombuffer(edge_table(graph, edge, axes).to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
+    table = np.unpackbits(packed, count=n_rows, bitorder="little")
+    return table.astype(np.bool_).reshape([axis.size for axis in axes])
+
+
+def edge_table(graph: Graph, edge: int, axes: Sequence[Axis]) -> int:
+    """Return the truth table of an edge as bits."""
+    everything = (1 << combinations(axes)) - 1
+    tables: dict[int, int] = {0: 0}
 
     def along(wire: int) -> int:
-        return values[wire >> 1] ^ (everything if wire & 1 else 0)
+        return tables[wire >> 1] ^ (everything if wire & 1 else 0)
 
-    for inner in graph.cone([edge >> 1]):
-        if graph.is_gate(inner):
-            a, b = map(along, graph.inputs(inner))
-            values[inner] = a & b if graph.kind[inner] == AND else a ^ b
+    for node in graph.cone([edge >> 1]):
+        if graph.is_gate(node):
+            a, b = map(along, graph.inputs(node))
+            tables[node] = a & b if graph.kind[node] == AND else a ^ b
         else:
-            literal = graph.literals[inner]
-            i = axis_of[literal.column]
-            values[inner] = column_table(sizes, i, blocks_where(axes[i], literal))
-    packed = np.frombuffer(along(edge).to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
-    return np.unpackbits(packed, count=n_rows, bitorder="little").astype(np.bool_).reshape(sizes)
+            tables[node] = literal_table(graph.literals[node], axes)
+    return along(edge)
+
+
+def literal_table(literal: Literal, axes: Sequence[Axis], n_bits: int = 0) -> int:
+    """Return the truth table of a literal as bits, over the axes and so many free bits after them."""
+    i = [axis.column for axis in axes].index(literal.column)
+    return column_table([axis.size for axis in axes] + [2] * n_bits, i, axes[i].where(literal))
 
 
 def combinations(axes: Sequence[Axis]) -> int:
@@ -125,11 +113,7 @@ def combinations(axes: Sequence[Axis]) -> int:
 
 
 def column_table(sizes: Sequence[int], index: int, blocks: int) -> int:
-    """Return the table over axes of these sizes that is 1 where axis `index` is in one of the blocks.
-
-    >>> bin(column_table((2, 3), 1, 0b100)), bin(column_table((2, 3), 0, 0b10))
-    ('0b100100', '0b111000')
-    """
+    """Return the table over axes of these sizes that is 1 where axis `index` is in one of the blocks."""
     stride = math.prod(sizes[index + 1 :])
     period = sizes[index] * stride
     ones = (1 << stride) - 1

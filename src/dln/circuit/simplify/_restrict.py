@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from dln.circuit._graph import AND, FALSE_EDGE, TRUE_EDGE, Graph
-from dln.circuit.simplify._domain import axes_of, blocks_where, column_table, combinations
+from dln.circuit.simplify._domain import axes_of, column_table, combinations, literal_table
 
 #: Rows of a truth table, at most: twelve literals of different columns.
 MAX_ROWS: Final = 2**12
@@ -128,9 +128,5 @@ def _leaf_tables(graph: Graph, leaves: Sequence[int]) -> dict[int, int]:
     axes = axes_of(literals.values())
     gates = [leaf for leaf in leaves if leaf not in literals]
     sizes = [axis.size for axis in axes] + [2] * len(gates)
-    index_of = {axis.column: i for i, axis in enumerate(axes)}
     tables = {gate: column_table(sizes, len(axes) + i, 0b10) for i, gate in enumerate(gates)}
-    for leaf, literal in literals.items():
-        i = index_of[literal.column]
-        tables[leaf] = column_table(sizes, i, blocks_where(axes[i], literal))
-    return tables
+    return tables | {leaf: literal_table(literal, axes, len(gates)) for leaf, literal in literals.items()}

@@ -9,16 +9,20 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 import msgspec
 
 from dln._atomic import AnyPath
-from dln._errors import CircuitError, ModelFileError
+from dln._errors import CircuitError, ConstraintError, ModelFileError
 from dln.circuit._circuit import Above, Category, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
+from dln.circuit._constraints import Constraint, check_constraints
 from dln.data._dates import split_part_name
 from dln.readers._frontier import Frontier, Point
-from dln.readers._intervals import Intervals
+from dln.readers._intervals import Intervals, Scale, target_limits
+from dln.readers._monitor import Profile
 from dln.readers.model_file import _schema as schema
 from dln.readers.model_file._write import canonical_json
 
@@ -127,25 +131,50 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
             _fail(f"names must be unique, but columns[{other}] has the same: {column.name!r}", f"columns[{j}].name")
     _check_rest(part)
     training = msgspec.structs.asdict(part.training)
-    training["network"] = None if part.training.network is None else msgspec.structs.asdict(part.training.network)
-    training = {name: value for name, value in training.items() if value or name not in ("ranges", "table", "network")}
+    for name in ("network", "folds"):
+        training[name] = None if training[name] is None else msgspec.structs.asdict(training[name])
+    optional = ("ranges", "profile", "predictions", "table", "network", "folds")
+    training = {name: value for name, value in training.items() if value or name not in optional}
     circuit = _circuit(part, columns, part.decimals)
+    frontier = None if part.frontier is None else _frontier(part.frontier, circuit, part.support)
     return schema.SavedModel(
         circuit,
         part.named,
         # Lists are mutable, and what was given was most often a tuple.
-        {name: tuple(value) if isinstance(value, list) else value for name, value in part.parameters.items()},
+        {name: _frozen(value) for name, value in part.parameters.items()},
         part.n_iter,
         {name: _numbers(name, values) for name, values in part.history.items()},
         training,
         part.support,
         part.target,
         tuple(part.dates),
-        _intervals(part.intervals),
+        _intervals(part.intervals, part.training),
         part.kind,
-        None if part.frontier is None else _frontier(part.frontier, circuit, part.support),
+        frontier,
         None if part.network is None else _circuit(part.network, columns, part.decimals, "network."),
+        msgspec.to_builtins(part.edits),
+        part.frozen,
+        _constraints(part, circuit, frontier),
     )
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _constraints(part: schema.ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
+    """Return the constraints, proved anew of every circuit."""
+    interactions = [] if part.interactions is None else [part.interactions]
+    constraints: tuple[Constraint, ...] = (*part.monotone, *interactions)
+    groups = [*([one.column] for one in part.monotone), *(group for one in interactions for group in one.groups)]
+    if any(not 0 <= j < len(circuit.columns) for group in groups for j in group):
+        _fail(f"columns of constraints must be from 0 to {len(circuit.columns) - 1}", "monotone, interactions")
+    try:
+        for own in [circuit, *(point.circuit for point in frontier or () if point.circuit is not None)]:
+            check_constraints(own, constraints)
+    except ConstraintError as error:
+        _fail(str(error), "monotone, interactions")
+    return constraints
 
 
 def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | None) -> Frontier:
@@ -170,48 +199,75 @@ def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | No
 
 
 def _column(j: int, part: schema.ColumnPart) -> Column:
+    if part.categories is None and part.seen is not None:
+        _fail("a column of numbers has seen no categories", f"columns[{j}].seen")
     if part.categories is None:
-        return Column(part.name)
+        return Column(part.name, whole_to=part.whole_to)
+    if part.whole_to is not None:
+        _fail("a column of categories has no largest number", f"columns[{j}].whole_to")
     seen: set[tuple[bool, Category]] = set()
     for k, category in enumerate(part.categories):
         key = isinstance(category, bool), category  # to Python, True equals 1
         if key in seen:
             _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
         seen.add(key)
-    return Column(part.name, tuple(part.categories))
+    return Column(part.name, tuple(part.categories), seen=None if part.seen is None else tuple(part.seen))
 
 
 def _check_rest(part: schema.ModelPart) -> None:
     lengths = {len(values) for values in part.history.values()}
     if len(lengths) > 1:
         _fail(f"all lists must be equally long, got {sorted(lengths)}", "history")
-    _check_training(part.training, {column.name for column in part.columns if column.categories is None})
+    _check_training(part.training, {column.name: column for column in part.columns})
     bases = {split[0] for column in part.columns if (split := split_part_name(column.name)) is not None}
     for k, name in enumerate(part.dates):
         if name not in bases or name in part.dates[:k]:
             _fail(f"no column is a part of the date {name!r}, or it is named twice", f"dates[{k}]")
+    if part.frozen is not None and part.frozen != sorted({k for k in part.frozen if k < len(part.rules)}):
+        _fail(f"expected places of rules, below {len(part.rules)} and ascending, got {part.frozen}", "frozen")
     if part.support is not None and len(part.support) != len(part.rules):
         _fail(f"expected one number per rule, {len(part.rules)}, got {len(part.support)}", "support")
 
 
-def _check_training(part: schema.TrainingPart, numbers: set[str]) -> None:
-    """Check what a model remembers of the table that it learned from, given the names of the number columns."""
+def _check_training(part: schema.TrainingPart, columns: Mapping[str, schema.ColumnPart]) -> None:
+    """Check what a model remembers of the table that it learned from, given the columns by name."""
     if not part.target_min <= part.target_max:
         _fail("target_min must not be above target_max", "training")
     if part.distinct_rows > part.rows:
         _fail("distinct_rows must not be above rows", "training")
     for name, (low, high) in part.ranges.items():
-        if name not in numbers or not low <= high:
+        if name not in columns or columns[name].categories is not None or not low <= high:
             reason = f"expected the ends of a number column, ascending, got {name!r} from {low} to {high}"
             _fail(reason, "training.ranges")
+    if part.predictions is not None:
+        _check_profile(part.predictions, None, "training.predictions")
+    for name, profile in part.profile.items():
+        if name not in columns:
+            _fail(f"there is no column {name!r}", "training.profile")
+        _check_profile(profile, columns[name].categories, f"training.profile.{name}")
 
 
-def _intervals(part: schema.IntervalsPart | None) -> Intervals | None:
+def _check_profile(profile: Profile, categories: Sequence[Category] | None, place: str) -> None:
+    edges, shares = profile
+    n_bins = (len(edges) if categories is None else len(categories)) + 2
+    ascend = all(low < high for low, high in pairwise(edges))
+    are_shares = len(shares) == n_bins and all(0 <= share <= 1 for share in shares)
+    if not ascend or not are_shares or (edges and categories is not None):
+        _fail("expected ascending edges, none for categories, and one share from 0 to 1 per bin", place)
+
+
+def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart) -> Intervals | None:
     if part is None:
         return None
     if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
         _fail("widths must be finite, not negative, and ascend", "intervals.widths")
-    return Intervals(tuple(part.widths), part.source, part.weight)
+    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.edges or part.factors else Scale()
+    if len(scale.factors) != len(scale.edges) + 1 or any(not 0 < factor < float("inf") for factor in scale.factors):
+        _fail("there must be one factor more than edges, all of them above 0", "intervals.factors")
+    if part.edges != sorted(set(part.edges)):
+        _fail("edges must ascend", "intervals.edges")
+    limits = target_limits(training.target_min, training.target_max)
+    return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
 
 
 def _circuit(

@@ -15,8 +15,10 @@ import msgspec
 from msgspec import Meta
 
 from dln.circuit._circuit import MAX_DECIMALS, Circuit
+from dln.circuit._constraints import Constraint, Interactions, Monotone
 from dln.readers._frontier import Frontier
 from dln.readers._intervals import STEPS, Intervals
+from dln.readers._monitor import Profile
 
 #: The first line of a file is this word and the number of its format.
 MAGIC: Final = "dln-model"
@@ -32,6 +34,7 @@ NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity":
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None
+Parameter: TypeAlias = Scalar | list[Scalar | list[Scalar]] | dict[str, int]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -43,6 +46,10 @@ class ColumnPart(_Part, frozen=True):
 
     name: str
     categories: list[str | bool | int | float] | None = None
+    whole_to: Annotated[int, Meta(ge=1)] | None = None
+    """The largest number of a column that was learned from whole numbers from 0 up only."""
+    seen: list[Annotated[int, Meta(ge=0, lt=65536)]] | None = None
+    """Fingerprints of all categories of the training table, the last 16 bits of their CRC-32, ascending."""
 
 
 class AbovePart(_Part, frozen=True, tag_field="test", tag="above"):
@@ -89,6 +96,16 @@ class NetworkPart(_Part, frozen=True):
     gates: Index
 
 
+class FoldsPart(_Part, frozen=True):
+    """The user's folds: rows, groups, splits or the class of a splitter; the number of folds, and that of groups."""
+
+    kind: str
+    n_folds: Annotated[int, Meta(ge=1)] | None = None
+    n_groups: Annotated[int, Meta(ge=1)] | None = None
+    column: str | None = None
+    """The column of groups, or times, that ``dln fit`` read."""
+
+
 class TrainingPart(_Part, frozen=True):
     """Facts of the fit: rows of the table, distinct rows of weight above zero, range of the target, versions."""
 
@@ -99,17 +116,27 @@ class TrainingPart(_Part, frozen=True):
     versions: dict[str, str]
     ranges: dict[str, tuple[float, float]] = {}
     """The smallest and the largest value of each number column that rules read."""
+    profile: dict[str, Profile] = {}
+    """The distribution of each column that rules read, in bins."""
+    predictions: Profile | None = None
+    """The distribution of the predictions."""
     table: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | None = None
     """SHA-256 of the target's column in the table that ``dln fit`` read, test rows included."""
     network: NetworkPart | None = None
+    folds: FoldsPart | None = None
 
 
 class IntervalsPart(_Part, frozen=True):
-    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which."""
+    """Half-widths of prediction intervals of coverage 1/200, 2/200, …, from how many rows, and which.
+
+    Widths are multiplied by the first factor for predictions up to the first edge, and so on.
+    """
 
     source: TypingLiteral["rows set aside", "folds"]
     weight: Annotated[float, Meta(gt=0)]
     widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
+    edges: list[float] = []
+    factors: list[float] = []
 
 
 class SmallerPart(_Part, frozen=True):
@@ -141,6 +168,16 @@ class FrontierPart(_Part, frozen=True):
     ceiling: float | None = None
 
 
+class EditPart(_Part, frozen=True):
+    """An edit by hand: rules as text, changed ones with their new text, or the rows of a table that weights are of."""
+
+    dropped: list[str] = []
+    added: list[str] = []
+    changed: list[tuple[str, str]] = []
+    frozen: list[str] = []
+    refitted: Annotated[int, Meta(ge=1)] | None = None
+
+
 class ModelPart(_Part, frozen=True):
     """A model: prediction = intercept + the weights of the rules that fire."""
 
@@ -152,7 +189,7 @@ class ModelPart(_Part, frozen=True):
     columns: Annotated[list[ColumnPart], Meta(min_length=1)]
     named: bool
     """The columns' names are the user's; otherwise columns are identified by position."""
-    parameters: dict[str, Scalar | list[Scalar]]
+    parameters: dict[str, Parameter]
     n_iter: Index
     history: dict[str, list[Scalar]]
     training: TrainingPart
@@ -170,6 +207,14 @@ class ModelPart(_Part, frozen=True):
     """Models of other sizes."""
     network: SmallerPart | None = None
     """The whole network, if the model is a selection of its neurons."""
+    edits: list[EditPart] | None = None
+    """What was changed by hand since the fit, the first edit first."""
+    frozen: list[Index] | None = None
+    """The rules whose weights `refit` keeps, by their place in `rules`."""
+    monotone: list[Monotone] = []
+    """Columns as which rises the prediction never falls, or never rises: proved whenever the file is read."""
+    interactions: Interactions | None = None
+    """Groups of columns that may meet in a rule: proved as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +234,9 @@ class SavedModel:
     kind: TypingLiteral["rules", "network"] = "rules"
     frontier: Frontier | None = None
     network: Circuit | None = None
+    edits: Sequence[Mapping[str, Any]] | None = None
+    frozen: Sequence[int] | None = None
+    constraints: Sequence[Constraint] = ()
 
 
 def json_schema() -> dict[str, Any]:

@@ -14,6 +14,8 @@ import numpy as np
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ModelFileError
 from dln.circuit._circuit import Above, Circuit, IsIn, Literal
+from dln.circuit._constraints import Interactions, Monotone
+from dln.readers._intervals import Intervals, Scale
 from dln.readers.model_file import _schema as schema
 
 
@@ -68,7 +70,12 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         intercept=circuit.intercept,
         **_nodes(circuit),
         columns=[
-            schema.ColumnPart(column.name, None if column.categories is None else list(column.categories))
+            schema.ColumnPart(
+                column.name,
+                None if column.categories is None else list(column.categories),
+                column.whole_to,
+                None if column.seen is None else list(column.seen),
+            )
             for column in circuit.columns
         ],
         named=model.named,
@@ -79,18 +86,25 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
         dates=list(model.dates),
-        intervals=None
-        if model.intervals is None
-        else schema.IntervalsPart(model.intervals.source, model.intervals.weight, list(model.intervals.widths)),
+        intervals=None if model.intervals is None else _intervals_part(model.intervals),
         kind=model.kind,
         frontier=_frontier_part(model),
         network=_network_part(model),
+        edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
+        frozen=None if model.frozen is None else list(model.frozen),
+        monotone=[one for one in model.constraints if isinstance(one, Monotone)],
+        interactions=next((one for one in model.constraints if isinstance(one, Interactions)), None),
     )
 
 
+def _intervals_part(intervals: Intervals) -> schema.IntervalsPart:
+    scale = () if intervals.scale == Scale() else (list(intervals.scale.edges), list(intervals.scale.factors))
+    return schema.IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), *scale)
+
+
 def _training_part(facts: Mapping[str, Any]) -> schema.TrainingPart:
-    network = facts.get("network")
-    return schema.TrainingPart(**{**facts, "network": None if network is None else schema.NetworkPart(**network)})
+    parts = {"network": schema.NetworkPart, "folds": schema.FoldsPart}
+    return schema.TrainingPart(**{name: parts[name](**fact) if name in parts else fact for name, fact in facts.items()})
 
 
 def _nodes(circuit: Circuit) -> dict[str, Any]:
@@ -145,6 +159,10 @@ def _plain(value: Any, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value)):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, name) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(item, name) for item in value), key=str)
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item, name) for item in value]
     message = f"parameter {name} must be a number, text, None or a list of these to be saved, got {value!r}"

@@ -44,7 +44,7 @@ function showChanges(values) {
         "tr",
         {},
         element("th", { scope: "row" }, nameElement(j)),
-        element("td", {}, element("bdi", {}, text)),
+        element("td", {}, bdi(text)),
         element("td", { class: "right" }, points(prediction)),
         element("td", { class: `right ${prediction < now ? "less" : "more"}` }, signed(difference(prediction, now))),
       ),

@@ -9,8 +9,7 @@ function show() {
   const shown = byId("prediction");
   shown.value = points(prediction);
   shown.dataset.value = String(prediction);
-  const width = DATA.halfWidth;
-  byId("interval").textContent = width === null ? "" : `nine of ten between ${rough(prediction - width)} and ${rough(prediction + width)}`;
+  byId("interval").textContent = DATA.interval === null ? "" : `nine of ten between ${interval(prediction).map(rough).join(" and ")}`;
   showWhy(state);
   showChanges(state);
   // Charts further down may wait for the next frame: the answer is what a moved slider waits for.
@@ -21,6 +20,12 @@ function show() {
       showEffects(state);
     });
   }
+}
+
+function interval(prediction) {
+  const [halfWidth, edges, factors, [lowest, highest]] = DATA.interval;
+  const width = halfWidth * factors[edges.filter((edge) => edge < prediction).length];
+  return [prediction - width, prediction + width].map((end) => Math.min(Math.max(end, lowest), highest));
 }
 
 function showControl(j) {

@@ -39,4 +39,7 @@ for (const row of document.querySelectorAll("#scorecard [data-rule]")) {
 const ruleWords = (index) => [...WORDS.get(index).cloneNode(true).childNodes];
 
 const columnName = (j) => document.getElementById(`column-${j}`).firstElementChild.textContent;
-const nameElement = (j) => element("bdi", {}, columnName(j));
+
+// A name or value; only a word too long for any cell may be broken.
+const bdi = (text) => element("bdi", { class: text.split(/\s/).some((word) => word.length > 24) ? "label long" : "label" }, text);
+const nameElement = (j) => bdi(columnName(j));

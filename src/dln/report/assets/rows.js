@@ -32,7 +32,7 @@ function startRows() {
           "tr",
           differs ? { class: "differs" } : {},
           element("th", { scope: "row" }, nameElement(j), ...(differs ? [element("span", { class: "unseen" }, " differs")] : [])),
-          ...cells.map((cell) => element("td", { class: "right" }, element("bdi", {}, cell))),
+          ...cells.map((cell) => element("td", { class: "right" }, bdi(cell))),
         );
       }),
     );
