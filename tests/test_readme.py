@@ -48,7 +48,7 @@ def quick_fits(monkeypatch):
 @pytest.mark.parametrize("page", [page for page in OWN if PYTHON_BLOCK.search(page.read_text())], ids=page_name)
 def test_the_code_on_a_page_runs(page, capsys):
     """Every Python block of a page runs, in order, each seeing the names of those before it."""
-    text = page.read_text(encoding="utf-8").replace("1_000_000", "20_000").replace("100_000", "2_000")  # a smaller table
+    text = page.read_text(encoding="utf-8").replace("1_000_000", "20_000").replace("100_000", "2_000")
     namespace = {"__name__": "page"}
     for block in PYTHON_BLOCK.finditer(text):
         first_line = text.count("\n", 0, block.start(1))
