@@ -17,9 +17,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import numpy as np
+
+from dln.readers.model_file import _schema
 
 Random = np.random.Generator
 
@@ -176,10 +179,18 @@ def _places(value: Any, *before: Any) -> Iterator[tuple[Any, ...]]:
         yield from _places(inside, *before, key)
 
 
+#: Names of fields that a file may leave out.
+_OPTIONAL: Final = {
+    field.name
+    for part in (_schema.ModelPart, _schema.TrainingPart, _schema.ColumnPart)
+    for field in msgspec.structs.fields(part)
+    if not field.required
+}
+
+
 def _field_missing(model: Any, rng: Random) -> None:
     inside = _one([model, model["training"], *model["literals"], *model["rules"], *model["columns"]], rng)
-    optional = ("categories", "support", "target", "ranges", "table")
-    del inside[_one([name for name in inside if name not in optional], rng)]
+    del inside[_one([name for name in inside if name not in _OPTIONAL], rng)]
 
 
 def _field_unknown(model: Any, rng: Random) -> None:

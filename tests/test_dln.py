@@ -27,7 +27,7 @@ def test_the_default_is_the_networks_hard_forward_pass(houses):
     assert model.network_circuit_ == model.circuit_
 
 
-@pytest.mark.parametrize("settings", [{}, {"refit": True}, {"max_conditions": 3}])
+@pytest.mark.parametrize("settings", [{}, {"refit_weights": True}, {"max_conditions": 3}])
 def test_a_network_is_measured_on_the_categories_of_the_table(settings):
     """How often rules fire and what they explain is counted right where the network names few of the categories."""
     rng = np.random.default_rng(0)
@@ -179,6 +179,9 @@ def test_summary_shows_what_was_trained(houses, tmp_path):
     model.save(tmp_path / "m.dln")
     assert str(dln.load(tmp_path / "m.dln")) == text
     assert str(DLNRegressor(n_networks=2)) == "DLNRegressor(n_networks=2)"
+    best = max(epoch for epoch, is_best in enumerate(model.history_["is_best"]) if is_best)
+    assert f"the kept one at temperature {model.history_['temperature'][best]:.3g}" in text
+    assert f"inputs used      0 of {X.shape[1]}\n" in model.prune(0).summary()
 
 
 def test_a_callback_ends_the_training(houses):

@@ -85,6 +85,7 @@ def test_other_settings(settings: dict[str, Any]) -> None:
     assert model.rules_.n_conditions <= (settings.get("max_conditions", 20) or 3200)
 
 
+@pytest.mark.filterwarnings("ignore::dln.UnknownCategoryWarning")
 def test_rows_to_validate_on() -> None:
     """Validated on the user's rows, R² is that of the target there."""
     X, y = some_table("300 rows")

@@ -348,17 +348,17 @@ class DLNRegressor(EditableRegressor):
         """Return the data, shape and plan of training, and a seed for each network."""
         held_weight, weight = parts
         data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
-        trained = np.flatnonzero(weight)
-        training = weight / weight[trained].mean()
         validation = None
         if held_out is not None:
             validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
         elif held_weight.any():
             some = np.flatnonzero(held_weight)
             validation = take(data, some, held_weight[some])
+        trained = np.flatnonzero(weight)
+        training = (weight / weight[trained].mean()).astype(np.float32)
         more = np.random.default_rng(seed).integers(2**31, size=self.n_networks - 1).tolist()
         return NetworkTask(
-            data._replace(weight=training.astype(np.float32)),
+            data._replace(weight=training),
             trained.astype(np.int32) if len(weight) <= np.iinfo(np.int32).max else trained,
             validation,
             architecture,

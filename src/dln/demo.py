@@ -28,8 +28,6 @@ N_ROWS: Final = 400
 SEED: Final = 0
 MAX_CONDITIONS: Final = 100
 
-FORMULA: Final = "y = 10 sin(π x1 x2) + 20 (x3 - 0.5)² + 10 x4 + 5 x5 + noise"
-
 
 def main() -> None:
     """Train both learners, compare, and print the models."""
@@ -38,7 +36,7 @@ def main() -> None:
     X = pl.DataFrame(numbers.round(3), schema=[f"x{i + 1}" for i in range(numbers.shape[1])])
     X_train, X_test, y_train, y_test = train_test_split(X, pl.Series("y", y), test_size=0.25, random_state=SEED)
     console.print(f"Friedman's first problem, made by scikit-learn: {N_ROWS} rows, {X.width} columns.\n")
-    console.print(f"  {FORMULA}\n  (x6 to x10 have no part in it)\n")
+    console.print("  y = 10 sin(π x1 x2) + 20 (x3 - 0.5)² + 10 x4 + 5 x5 + noise\n  (x6 to x10 have no part in it)\n")
     console.print(f"1. Train both learners on {len(X_train)} rows; {len(X_test)} others are the test set.")
     network = DLNRegressor(max_conditions=MAX_CONDITIONS, random_state=SEED, verbose=1)
     rules = RuleRegressor(random_state=SEED, verbose=1)

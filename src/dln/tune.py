@@ -193,7 +193,7 @@ def search(
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> study = search(Ridge(), X, y, space=lambda t: {"alpha": t.suggest_float("alpha", 0.01, 10)}, n_trials=8)
+    >>> study = search(Ridge(), X, y, space=lambda t: {"alpha": t.suggest_float("alpha", 0.01, 1)}, n_trials=8)
     >>> len(study.trials), study.best_value < study.trials[0].value, list(study.best_params)
     (8, True, ['alpha'])
 

@@ -267,6 +267,7 @@ def test_prune_to_nothing(folder, tmp_path):
     output = tmp_path / "none.dln"
     result = run("prune", str(folder / "house.dln"), "--max-conditions", "0", "-o", str(output))
     assert "0 conditions in 0 rules" in result.stdout
+    assert "weight" not in result.stdout
     predicted = run("predict", str(output), str(folder / "houses.csv")).stdout.splitlines()[1:]
     assert predicted == [predicted[0]] * 60
 

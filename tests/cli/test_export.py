@@ -76,8 +76,8 @@ def test_mistakes_get_one_sentence(house, tmp_path):
     for name, options, message in (
         ("price.docx", [], "names no format"),
         ("price.sql", ["--dialect", "dbase"], "dialect must be one of duckdb"),
-        ("price.py", ["--integers"], "to_python takes other options"),
-        ("price.c", ["--dialect", "sqlite"], "dialect is for SQL"),
+        ("price.py", ["--integers"], "python has no option 'integers'"),
+        ("price.c", ["--dialect", "sqlite"], "c has no option 'dialect', only integers, name"),
     ):
         result = run("export", str(house), "-o", str(tmp_path / name), *options)
         assert result.exit_code == 2

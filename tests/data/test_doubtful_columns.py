@@ -35,6 +35,14 @@ def test_numbers_held_as_text(frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
+def test_dates_held_as_text(frame):
+    """Text that reads as dates, as a CSV file gives it, is warned of by that name, even if all dates are different."""
+    with pytest.warns(ColumnWarning, match="'sold' holds text that reads as dates in 30 of 30 rows.* it to dates"):
+        learn_table(frame({"sold": [f"2024-03-{day:02d}" for day in range(1, 31)]}))
+    learn_table(frame({"month": [f"2024-{1 + row % 12:02d}" for row in range(30)]}))
+
+
+@pytest.mark.parametrize("frame", FRAMES)
 def test_a_text_of_its_own_in_every_row(frame):
     """A column of texts that are all different is warned of where there are rows enough to judge."""
     with pytest.warns(ColumnWarning, match="'who' holds 30 different texts in 30 rows, which name the rows"):

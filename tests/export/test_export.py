@@ -83,8 +83,8 @@ def test_a_wrong_export_is_not_written(tmp_path, monkeypatch):
     [
         ("price.docx", {}, "the ending of 'price.docx' names no format: use one of .c"),
         ("price.c", {"format": "cobol"}, "format must be one of c, sql"),
-        ("price.c", {"dialect": "sqlite"}, "dialect is for SQL"),
-        ("price.c", {"latency": 3}, "to_c takes other options"),
+        ("price.c", {"dialect": "sqlite"}, "c has no option 'dialect', only integers, name"),
+        ("price.onnx", {"latency": 3}, "onnx has no option 'latency'$"),
         ("price.sql", {"dialect": "dbase"}, "dialect must be one of duckdb"),
         ("price.sql", {"table": "a; DROP TABLE b"}, "table must be what may follow FROM"),
         ("price.v", {"latency": -1}, "latency must be a number of clock cycles"),

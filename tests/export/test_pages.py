@@ -1,4 +1,4 @@
-"""Pages on exports and constraints show what their commands print: every block is run, what stands below it compared.
+"""Pages on exports show what their commands print: every block is run, what stands below it compared.
 
 ``python tests/export/test_pages.py`` writes what the blocks print into the pages.
 """
@@ -17,8 +17,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 HOW_TO = ROOT / "docs" / "how-to"
-EXPORTS = sorted(HOW_TO.glob("export-*.md"))
-PAGES = [HOW_TO / "constrain-the-model.md", *EXPORTS]
+PAGES = sorted(HOW_TO.glob("export-*.md"))
 
 #: A block that is run, and the block of text right below it, if there is one.
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -58,7 +57,7 @@ def _trimmed(text):
 
 def test_there_is_a_page_for_each_place():
     """A database, a microcontroller, a spreadsheet, a web page and a chip have a page each."""
-    assert [page.stem.removeprefix("export-to-a-") for page in EXPORTS] == [
+    assert [page.stem.removeprefix("export-to-a-") for page in PAGES] == [
         "chip", "database", "microcontroller", "spreadsheet", "web-page"
     ]  # fmt: skip
 

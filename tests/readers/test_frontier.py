@@ -37,10 +37,11 @@ def test_below_the_smallest_model_there_is_the_intercept(frontier, allowed):
     assert frontier.pruned(allowed).own is not None
 
 
-def test_a_negative_size_is_refused(frontier):
-    """A number of conditions below zero gets one sentence."""
-    with pytest.raises(ValueError, match="max_conditions must be at least 0, got -1"):
-        frontier.pruned(-1)
+@pytest.mark.parametrize("size", [-1, 2.5, "ten", None])
+def test_what_is_no_size_is_refused(frontier, size):
+    """A number of conditions below zero, or what is no whole number, gets one sentence."""
+    with pytest.raises(ValueError, match=f"max_conditions must be a whole number, at least 0, got {size!r}"):
+        frontier.pruned(size)
 
 
 def test_the_frontier_of_a_smaller_model_has_no_larger_ones(frontier):

@@ -1,5 +1,7 @@
 """The forms in which tables and explanations are printed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,14 @@ def test_rules_are_printed_with_weight_support_and_contribution():
         " -310.5  50.0%   155.2  bmi > 30",
         "3 conditions in 2 rules",
     ]
+
+
+def test_a_model_without_rules_is_its_intercept():
+    """Where no rule is left, no empty table and no sum is printed; small weights keep their digits."""
+    none = replace(CIRCUIT, literals=(), gates=(), rules=())
+    assert repr(rule_table(none, [], target="charges")) == "charges = 8410\n0 conditions in 0 rules"
+    small = replace(CIRCUIT, rules=(Rule(0, 6e-8),), gates=(), intercept=0.0, decimals=9)
+    assert repr(rule_table(small, [0.5])).splitlines()[2] == "0.000000060  50.0%  0.000000030  bmi > 30"
 
 
 def test_support_is_never_zero_percent_and_few_rows_are_marked():

@@ -38,10 +38,10 @@ def number_text(value: float) -> str:
 def counted(number: int, what: str) -> str:
     """Return a number of things in words.
 
-    >>> counted(1, "rule"), counted(34, "rule")
-    ('1 rule', '34 rules')
+    >>> counted(1, "rule"), counted(1700, "rule")
+    ('1 rule', '1,700 rules')
     """
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def thousands(number: float) -> str:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dln._clean import clean
-from dln.circuit._words import name_text, number_text, thousands, weight_text
+from dln.circuit._words import thousands, weight_text
 from dln.readers._rules import FEW_NOTE, By, curve_title
 
 if TYPE_CHECKING:
@@ -104,10 +104,9 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
     neighbours, more = frontier.neighbours(), frontier.worthwhile()
     advice = "" if more is None else f" (--max-conditions {more.max_conditions})"
-    if next_sizes := [
-        f"{thousands(point.max_conditions)} reach {point.r2:.3f}{advice * (point is more)}" for point in neighbours
-    ]:
-        sentences.append(f"Of the next sizes, {' and '.join(next_sizes)}.")
+    reach = [f"{thousands(one.max_conditions)} reach {one.r2:.3f}{advice * (one is more)}" for one in neighbours]
+    if reach:
+        sentences.append(f"Of the next sizes, {' and '.join(reach)}.")
     if more is not None and more not in neighbours:
         sentences.append(f"{thousands(more.max_conditions)} conditions would reach {more.r2:.3f}{advice}.")
     return sentences
@@ -134,10 +133,9 @@ def rules_table(
     columns = {"weight": weights, "fires": map(rules.support_text, shown), "rule": [row.rule for row in shown]}
     if numbered:
         columns = {"no.": [str(number) for number in range(len(shown))], **columns}
-    lines: list[RenderableType] = [
-        Text(f"{name_text(rules.target)} = {number_text(rules.intercept)} + the weights of the rules that fire"),
-        table(list(columns), zip(*columns.values(), strict=True), left="rule"),
-    ]
+    lines: list[RenderableType] = [Text(rules.title)]
+    if shown:
+        lines.append(table(list(columns), zip(*columns.values(), strict=True), left="rule"))
     if any(row.rests_on_few for row in shown):
         lines.append(Text(FEW_NOTE))
     if len(shown) < len(listed):

@@ -9,6 +9,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, TypeAlias, cast
 
@@ -54,25 +55,28 @@ def learn_categories(raw: Raw, name: str) -> tuple[Codes, tuple[Category, ...]]:
 
 
 def warn_of_text(name: str, codes: Codes, categories: tuple[Category, ...]) -> None:
-    """Warn of a column of text that reads as numbers, or that has a text of its own in every row."""
+    """Warn of a column of text that reads as numbers or dates, or that has a text of its own in every row."""
     counts = np.bincount(codes[codes >= 0], minlength=len(categories))
     n_rows, n_known, what = len(codes), int(counts.sum()), ""
     if n_known < ROWS_TO_JUDGE:
         return
-    if (n_numbers := int(counts[list(map(_reads_as_number, categories))].sum())) >= MEANT * n_known:
-        what = (
-            f"holds text that reads as numbers in {n_numbers} of {n_rows} rows, but is taken as categories: convert it "
-            "to numbers, or name it in categorical_features"
-        )
-    elif len(categories) > DIFFERENT * n_known:
+    if len(categories) > DIFFERENT * n_known:
         what = f"holds {len(categories)} different texts in {n_rows} rows, which name the rows: leave it out"
+    for kind in ("dates", "numbers"):
+        if (n_such := int(counts[[_reads_as(kind, text) for text in categories]].sum())) >= MEANT * n_known:
+            what = (
+                f"holds text that reads as {kind} in {n_such} of {n_rows} rows, but is taken as categories: convert it "
+                f"to {kind}, or name it in categorical_features"
+            )
     if what:
         warnings.warn(f"column {name!r} {what}", ColumnWarning, stacklevel=6)  # the caller of fit
 
 
-def _reads_as_number(text: Category) -> bool:
-    """Return whether text is a number; 01067 is a code, and so are numbers too long for a float."""
+def _reads_as(kind: str, text: Category) -> bool:
+    """Return whether text is a date or a number; 01067 is a code, and so are numbers too long for a float."""
     try:
+        if kind == "dates":
+            return bool(datetime.fromisoformat(str(text).strip()))
         return abs(float(text)) < LARGEST_WHOLE and not re.fullmatch(r"\s*0\d+\s*", str(text))
     except ValueError:
         return False

@@ -106,8 +106,8 @@ def read_table(X: Any, columns: tuple[Column, ...], only: Collection[int] | None
 def with_categories_of(X: Any, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns with the categories that they have in X after their own.
 
-    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))
-    (Column(name='town', categories=('b', 'a')),)
+    >>> with_categories_of(np.array([["b"], ["a"], [None]], dtype=object), (Column("town", ("b",)),))[0].categories
+    ('b', 'a')
     """
     source, made = open_source(X), list(columns)
     for j, (column, (origin, part)) in enumerate(zip(columns, locations_of(source, columns), strict=True)):

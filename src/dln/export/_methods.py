@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._atomic import AnyPath, write_atomically
 from dln._errors import ExportError, NotVerifiedWarning
 from dln.circuit._circuit import Circuit, Values
+from dln.circuit._words import thousands
 from dln.export._c import to_c
 from dln.export._engines import c_engine, node_engine, onnx_engine, python_engine, sql_engine
 from dln.export._excel import to_excel
@@ -70,7 +71,7 @@ def find_target(path: Path, name: str | None = None) -> Target:
         return named
     if path.suffix.lower() not in by_ending:
         endings = ", ".join(by_ending)
-        raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or set format=")
+        raise ExportError(f"the ending of {path.name!r} names no format: use one of {endings}, or name the format")
     return by_ending[path.suffix.lower()]
 
 
@@ -96,7 +97,7 @@ class Export:
     note: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.path.stat().st_size} bytes of {self.format}, {self.note}"
+        return f"{self.path}: {thousands(self.path.stat().st_size)} bytes, {self.note}"
 
 
 class ExportableModel:
@@ -146,17 +147,12 @@ class ExportableModel:
 
         """
         target = find_target(Path(path), format)
-        if dialect is not None:
-            if target.name != "sql":
-                raise ExportError(
-                    f"dialect is for SQL, but {Path(path).name!r} is written as {target.name}: leave it out"
-                )
-            options["dialect"] = dialect
+        options |= {} if dialect is None else {"dialect": dialect}
+        known = inspect.signature(getattr(type(self), f"to_{target.name}")).parameters.keys() - {"self", "path"}
+        if unknown := sorted(options.keys() - known):
+            others = f", only {', '.join(sorted(known))}" if known else ""
+            raise ExportError(f"{target.name} has no option {unknown[0]!r}{others}")
         form = self._form()
-        try:
-            inspect.signature(getattr(type(self), f"to_{target.name}")).bind(self, **options)
-        except TypeError as error:
-            raise ExportError(f"to_{target.name} takes other options: {error}") from None
         data = target.write(form, **options)
         verification, note = None, "not verified"
         if verify:

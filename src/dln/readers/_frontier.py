@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import ClassVar, Final
 
 from dln.circuit._circuit import Circuit, on_grid
@@ -77,8 +78,8 @@ class Frontier(Records[Point]):
 
         Below the smallest model the intercept alone is left: the mean prediction of that model.
         """
-        if max_conditions < 0:
-            raise ValueError(f"max_conditions must be at least 0, got {max_conditions}")
+        if not isinstance(max_conditions, Integral) or max_conditions < 0:
+            raise ValueError(f"max_conditions must be a whole number, at least 0, got {max_conditions!r}")
         sizes = {k: point.conditions or 0 for k, point in enumerate(self.rows) if point.circuit is not None}
         fitting = [k for k, size in sizes.items() if size <= max_conditions]
         n_kept = fitting[-1] + 1 if fitting else 0

@@ -24,8 +24,6 @@ MAX_ROWS: Final = 120
 #: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
 FEW_ROWS: Final = 20
 FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
-HALF: Final = 0.5
-_HEADINGS: Final = ("weight", "fires", "moves", "rule")
 
 Row = TypeVar("Row")
 By: TypeAlias = Literal["rule", "column"]
@@ -111,6 +109,12 @@ class RuleTable(Records[RuleRow]):
         """The number of conditions and rules in words."""
         return f"{counted(self.n_conditions, 'condition')} in {counted(len(self.rows), 'rule')}"
 
+    @property
+    def title(self) -> str:
+        """The intercept, and that weights are added to it."""
+        rest = " + the weights of the rules that fire" if self.rows else ""
+        return f"{name_text(self.target)} = {number_text(self.intercept)}{rest}"
+
     def __repr__(self) -> str:
         return self.to_text()
 
@@ -120,8 +124,8 @@ class RuleTable(Records[RuleRow]):
         By default the bands are shown of columns that four rules or more read alone, and with ``by="rule"`` of none.
         """
         shown, read_as_curves = self.split(by)
-        cells = [_HEADINGS, *self._cells(shown)]
-        a, b, c = (max(len(row[i]) for row in cells) for i in range(3))
+        cells = [("weight", "fires", "moves", "rule"), *self._cells(shown)] if shown else []
+        a, b, c = (max((len(row[i]) for row in cells), default=0) for i in range(3))
         lines = [f"{row[0]:>{a}}  {row[1]:>{b}}  {row[2]:>{c}}  {row[3]}" for row in cells]
         if (hidden := len(shown) - MAX_ROWS) > 0:
             lines.append(f"… and {hidden} more rules; to_pandas() has them all")
@@ -132,8 +136,7 @@ class RuleTable(Records[RuleRow]):
             width = max(a, *map(len, weights))
             lines += ["", curve_title(self.circuit, curve)]
             lines += [f"{weight:>{width}}  {band.text}" for weight, band in zip(weights, curve.bands, strict=True)]
-        title = f"{name_text(self.target)} = {number_text(self.intercept)} + the weights of the rules that fire"
-        return "\n".join([title, *lines, *([""] if read_as_curves else []), self.size_text])
+        return "\n".join([self.title, *lines, *([""] if read_as_curves else []), self.size_text])
 
     def split(self, by: By | None = None) -> tuple[list[RuleRow], list[Curve]]:
         """Return the rules that are read one by one, and the curves that the others are read as."""
@@ -159,14 +162,14 @@ class RuleTable(Records[RuleRow]):
             return ""
         if row.rests_on_few and self.n_rows is not None:
             rows = counted(round(min(row.support, 1.0 - row.support) * self.n_rows), "row")
-            return f"{'all but ' if row.support > HALF else ''}{rows}*"
+            return f"{'all but ' if row.support > 1.0 - row.support else ''}{rows}*"
         percent, least = 100.0 * row.support, 0.1**decimals
         if 0.0 < percent < least or 100.0 - least < percent < 100.0:  # noqa: PLR2004 (percent)
             return f"<{least:g}%" if percent < least else f">{100.0 - least:g}%"
         return f"{row.support:.{decimals}%}"
 
     def _cells(self, rows: list[RuleRow]) -> list[tuple[str, ...]]:
-        digits = min(max(self.decimals, 0), 6)
+        digits = max(self.decimals, 0)
         return [
             (
                 weight_text(row.weight, self.decimals),

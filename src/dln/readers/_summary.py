@@ -32,7 +32,7 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
         *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
         ("size", f"{model.rules_.size_text}, as a circuit {literals} and {gates}"),
         ("cost", f"{' or '.join(costs)} operations per prediction"),
-        ("inputs used", f"{len(read)} of {len(importances)}, by importance: {_listed(read)}"),
+        ("inputs used", f"{len(read)} of {len(importances)}{', by importance: ' * bool(read)}{_listed(read)}"),
         *([("inputs not used", _listed(unread))] if unread else []),
         *(("edited", text) for text in edit_texts(model)),
     ]
@@ -61,7 +61,7 @@ def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{counted(len(whole.rules), 'rule')}, {counted(sum(count_conditions(whole)), 'condition')}"
     return [
         ("network", f"{n} x " * (n > 1) + f"layers of {', '.join(map(str, layers))} neurons"),
-        ("training", f"{counted(model.n_iter_, 'epoch')}, final temperature {facts['temperature']:.3g}"),
+        ("training", f"{counted(model.n_iter_, 'epoch')}, the kept one at temperature {facts['temperature']:.3g}"),
         ("open rules", f"{' + '.join(map(str, open_rules))} of {' + '.join([str(layers[-1])] * n)}"),
         ("gates", f"{thousands(facts['gates'])}, simplified to {thousands(len(whole.gates))}"),
         ("whole network", size),
@@ -70,4 +70,4 @@ def _network_facts(model: Any, facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:MAX_NAMES])
-    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown or "none"
+    return f"{shown} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else shown
