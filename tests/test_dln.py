@@ -27,7 +27,7 @@ def test_the_default_is_the_networks_hard_forward_pass(houses):
     assert model.network_circuit_ == model.circuit_
 
 
-@pytest.mark.parametrize("settings", [{}, {"refit_weights": True}, {"max_conditions": 3}])
+@pytest.mark.parametrize("settings", [{}, {"refit": True}, {"max_conditions": 3}])
 def test_a_network_is_measured_on_the_categories_of_the_table(settings):
     """How often rules fire and what they explain is counted right where the network names few of the categories."""
     rng = np.random.default_rng(0)
