@@ -85,3 +85,13 @@ def test_dark_mode():
     settings = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     assert "prefers-color-scheme: dark" in settings
     assert "scheme: slate" in settings
+
+
+def test_every_error_and_warning_is_explained():
+    """Each public error and warning has a section on the page of common errors, with cause and remedy."""
+    page = (DOCS / "common-errors.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    assert sorted(sections) == sorted(name for name in dln.__all__ if name.endswith(("Error", "Warning")))
+    for text in sections.values():
+        assert "**Cause.**" in text
+        assert "**Remedy.**" in text

@@ -1,6 +1,7 @@
-"""Run the README, and each page of how-tos with outputs, from top to bottom and replace the outputs that it shows.
+"""Run pages from top to bottom and replace the outputs that they show.
 
-python docs/refresh_readme.py    # from the root of the repository
+python docs/refresh_outputs.py                      # the README, how-tos and the gallery, from the root
+python docs/refresh_outputs.py docs/gallery/*.md    # some pages
 """
 
 from __future__ import annotations
@@ -30,17 +31,19 @@ SECONDS = re.compile(r"in \d+\.\d s")
 
 def main() -> None:
     """Rewrite the text blocks of the pages."""
+    named = [Path(name).resolve() for name in sys.argv[1:]]
     sys.path.insert(0, str(ROOT / "src"))
-    for page in pages():
+    for page in named or [*pages(), *sorted((ROOT / "docs" / "gallery").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "examples").symlink_to(ROOT / "examples")
             os.chdir(folder)
             page.write_text(MADE_WITH.sub(made_with(), refreshed(text)), encoding="utf-8")
+        os.chdir(ROOT)
 
 
 def pages() -> list[Path]:
-    """Return the pages that state what their outputs were made with."""
+    """Return the pages whose outputs are tested: they state what these were made with."""
     candidates = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
     return [page for page in candidates if MADE_WITH.search(page.read_text(encoding="utf-8"))]
 
@@ -54,8 +57,8 @@ def made_with() -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return the README with the output of each command and program in the text block that follows it."""
-    names: dict[str, object] = {"__name__": "readme"}
+    """Return a page with the output of each command and program in the text block that follows it."""
+    names: dict[str, object] = {"__name__": "page"}
     pieces, printed, end = [], "", 0
     for block in BLOCK.finditer(text):
         pieces.append(text[end : block.start()])
@@ -73,7 +76,7 @@ def _shell(commands: str) -> str:
     for command in commands.splitlines():
         if command.startswith("dln "):
             call = [sys.executable, "-m", "dln.cli", *shlex.split(command)[1:]]
-            run = subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S603 (our README)
+            run = subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S603 (our pages)
             if run.returncode:
                 sys.exit(f"{command}: {run.stderr}")
             printed += run.stdout
@@ -83,7 +86,7 @@ def _shell(commands: str) -> str:
 def _python(code: str, names: dict[str, object]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(code, names)  # noqa: S102 (our README)
+        exec(code, names)  # noqa: S102 (our pages)
     return out.getvalue()
 
 
