@@ -25,7 +25,6 @@ MAX_ROWS: Final = 120
 #: A rule that fires, or does not fire, on fewer training rows rests on few: its weight is uncertain.
 FEW_ROWS: Final = 20
 FEW_NOTE: Final = f"* fires, or does not fire, on fewer than {FEW_ROWS} training rows: its weight is uncertain"
-HALF: Final = 0.5
 
 Row = TypeVar("Row")
 By: TypeAlias = Literal["rule", "column"]
