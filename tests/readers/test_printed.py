@@ -67,7 +67,7 @@ def test_an_explanation_is_printed_as_a_sum():
         '23900.0  bmi > 30 and smoker = "yes"',
         " -310.5  bmi > 30",
     ]
-    assert interval_text(31120.5, 34120.5) == "90 % interval: 31120.5 to 34120.5"
+    assert interval_text(31120.55, 34120.51, 1) == "90 % interval: 31120.5 to 34120.6"
 
 
 def test_the_frontier_is_printed_by_size():

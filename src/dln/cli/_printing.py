@@ -91,6 +91,8 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     own = frontier.own
     if own is None or own.r2 is None:
         return [f"{size}."]
+    if hasattr(model, "network_circuit_"):
+        return [f"{size} reach R² {own.r2:.3f} on the held-out rows, which chose the epoch, too."]
     best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier)])
     rest = (
         "as much as the best model found"

@@ -158,5 +158,5 @@ def explain(
         _printing.facts(values),
         f"\n{name_text(explanation.target)} = {weight_text(explanation.prediction, decimals)}, the sum of",
         _printing.table(("", " "), zip(weights, rules, strict=True), left=" "),
-        *([] if explanation.interval is None else [f"\n{interval_text(*explanation.interval)}"]),
+        *([] if explanation.interval is None else [f"\n{interval_text(*explanation.interval, decimals)}"]),
     )

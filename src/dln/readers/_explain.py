@@ -62,7 +62,7 @@ class Explanation:
     def __repr__(self) -> str:
         rows = [(weight_text(self.intercept, self.decimals), "intercept")]
         rows += [(weight_text(term.weight, self.decimals), term.rule) for term in self.terms]
-        interval = "" if self.interval is None else f" ({interval_text(*self.interval)})"
+        interval = "" if self.interval is None else f" ({interval_text(*self.interval, self.decimals)})"
         title = f"{name_text(self.target)} = {weight_text(self.prediction, self.decimals)}{interval}"
         return "\n".join([title, *aligned(rows)])
 
@@ -93,8 +93,14 @@ class Explanations(Records[Explanation]):
         return {name: [line[i] for line in lines] for i, name in enumerate(("row", "rule", "weight"))}
 
 
-def interval_text(low: float, high: float) -> str:
-    return f"{USUAL:.0%} interval: {low:.12g} to {high:.12g}".replace("%", " %", 1)
+def interval_text(low: float, high: float, decimals: int) -> str:
+    """Return the ends in the decimals of the model, rounded outwards."""
+    step = 10.0**-decimals
+    ends = [(low, math.floor), (high, math.ceil)]
+    text = " to ".join(
+        weight_text(to(end / step) * step, decimals) if math.isfinite(end) else str(end) for end, to in ends
+    )
+    return f"{USUAL:.0%} interval: {text}".replace("%", " %", 1)
 
 
 def explain(
