@@ -40,12 +40,13 @@ def test_a_task_whose_process_dies_is_run_again_and_given_up_in_the_end(tmp_path
             os.kill(os.getpid(), signal.SIGKILL)
         return name.upper()
 
+    before = set(multiprocessing.active_children())  # workers that joblib keeps for other tests
     with closing(Pool(work, 2)) as pool:
         found = dict(pool.run(["a", "once", "b", "always", "c"]))
     lost = found.pop("always")
     assert found == {name: name.upper() for name in ("a", "once", "b", "c")}
     assert lost == Lost("the process that ran it died 3 times, the last time with SIGKILL(-9)")
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_the_caller_may_stop_early():
