@@ -115,9 +115,10 @@ def test_no_cluster(address):
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own, about files and settings that are its business
-def test_the_command_line_without_a_cluster(tmp_path):
+def test_the_command_line_without_a_cluster(tmp_path, monkeypatch):
     """`dln tune --ray` ends with exit code 2 and one sentence where there is no cluster."""
+    monkeypatch.chdir(tmp_path)  # where the trials are kept
     write(tmp_path, {"houses.csv": houses()})
-    result = run("tune", str(tmp_path / "houses.csv"), "--target", "price", "--ray", "127.0.0.1:9", "--quiet")
+    result = run("tune", "houses.csv", "--target", "price", "--ray", "127.0.0.1:9", "--quiet")
     assert result.exit_code == 2
     assert re.fullmatch("dln: there is no Ray cluster at '127.0.0.1:9' .*: start one with .*", result.stderr.strip())
