@@ -1,22 +1,26 @@
 """Run pages from top to bottom and replace the outputs that they show.
 
-python docs/refresh_outputs.py                      # the README, how-tos and the gallery, from the root
+python docs/refresh_outputs.py                      # every page whose outputs are tested, and the gallery
 python docs/refresh_outputs.py docs/gallery/*.md    # some pages
+
+A line ``…`` in an output stands for lines left out: those between the lines above it and those below it.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import json
 import os
 import platform
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from llvmlite import binding
 
@@ -30,7 +34,7 @@ SECONDS = re.compile(r"in \d+\.\d s")
 
 
 def main() -> None:
-    """Rewrite the text blocks of the pages."""
+    """Rewrite the outputs of the pages."""
     named = [Path(name).resolve() for name in sys.argv[1:]]
     sys.path.insert(0, str(ROOT / "src"))
     for page in named or [*pages(), *sorted((ROOT / "docs" / "gallery").glob("*.md"))]:
@@ -43,9 +47,14 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Return the pages whose outputs are tested: they state what these were made with."""
-    candidates = [ROOT / "README.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
-    return [page for page in candidates if MADE_WITH.search(page.read_text(encoding="utf-8"))]
+    """Return the pages whose outputs are tested: they state what these were made with, or show none that depend on it."""
+    docs = ROOT / "docs"
+    candidates = [ROOT / "README.md", *sorted(docs.glob("*.ipynb")), *sorted(docs.glob("*/*.md"))]
+    return [
+        page
+        for page in candidates
+        if page.stem.startswith("export-") or MADE_WITH.search(page.read_text(encoding="utf-8"))
+    ]
 
 
 def made_with() -> str:
@@ -57,33 +66,75 @@ def made_with() -> str:
 
 
 def refreshed(text: str) -> str:
-    """Return a page with the output of each command and program in the text block that follows it."""
-    names: dict[str, object] = {"__name__": "page"}
+    """Return a page, or a notebook, with the output of each of its programs below it."""
+    names: dict[str, Any] = {"__name__": "page"}
+    if text.startswith("{"):
+        return _refreshed_notebook(text, names)
     pieces, printed, end = [], "", 0
     for block in BLOCK.finditer(text):
         pieces.append(text[end : block.start()])
         end = block.end()
         if block[1] == "text":
-            pieces.append(f"```text\n{printed}```")
+            pieces.append(f"```text\n{_as_shown(printed, block[2])}```")
             continue
         pieces.append(block[0])
         printed = _shell(block[2]) if block[1] == "sh" else _python(block[2], names)
     return "".join([*pieces, text[end:]])
 
 
+def _as_shown(printed: str, before: str) -> str:
+    lines = [f"{line.rstrip()}\n" for line in printed.rstrip().splitlines()]
+    above, left_out, below = before.partition("\n…\n")
+    if not left_out:
+        return "".join(lines)
+    return "".join([*lines[: above.count("\n") + 1], "…\n", *lines[len(lines) - below.count("\n") :]])
+
+
+def _refreshed_notebook(text: str, names: dict[str, Any]) -> str:
+    notebook = json.loads(text)
+    programs = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for count, cell in enumerate(programs, 1):
+        *statements, last = ast.parse("".join(cell["source"])).body
+        if not isinstance(last, ast.Expr):
+            statements.append(last)
+        printed = _python(ast.unparse(statements), names)
+        outputs: list[dict[str, Any]] = []
+        if isinstance(last, ast.Expr):
+            value, more = None, io.StringIO()
+            with contextlib.redirect_stdout(more):
+                value = eval(ast.unparse(last), names)  # noqa: S307 (our notebook)
+            printed += more.getvalue()
+            if value is not None:
+                outputs = [
+                    {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": _forms(value)}
+                ]
+        if printed:
+            outputs.insert(0, {"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)})
+        cell |= {"execution_count": count, "outputs": outputs}
+    return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _forms(value: object) -> dict[str, list[str]]:
+    """Return a value as a notebook keeps it: media type → lines."""
+    forms = {"text/plain": repr(value)}
+    for media_type, name in (("text/html", "_repr_html_"), ("image/svg+xml", "_repr_svg_")):
+        if hasattr(value, name):
+            forms[media_type] = getattr(value, name)()
+    return {media_type: form.splitlines(keepends=True) for media_type, form in forms.items()}
+
+
 def _shell(commands: str) -> str:
-    printed = ""
-    for command in commands.splitlines():
-        if command.startswith("dln "):
-            call = [sys.executable, "-m", "dln.cli", *shlex.split(command)[1:]]
-            run = subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S603 (our pages)
-            if run.returncode:
-                sys.exit(f"{command}: {run.stderr}")
-            printed += run.stdout
-    return printed
+    """Run the commands in bash, where dln is this tree."""
+    script = f'set -e\ndln() {{ "{sys.executable}" -m dln.cli "$@"; }}\n{commands}'
+    call = ["bash", "-c", script]
+    run = subprocess.run(call, capture_output=True, text=True, check=False, env=ENVIRONMENT)  # noqa: S603 (our pages)
+    if run.returncode:
+        message = f"{commands}\n{run.stderr}"
+        raise RuntimeError(message)
+    return run.stdout
 
 
-def _python(code: str, names: dict[str, object]) -> str:
+def _python(code: str, names: dict[str, Any]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(code, names)  # noqa: S102 (our pages)

@@ -88,10 +88,11 @@ def test_dark_mode():
 
 
 def test_every_error_and_warning_is_explained():
-    """Each public error and warning has a section on the page of common errors, with cause and remedy."""
+    """Each public error and warning has a section on the page of common errors, with a text, cause and remedy."""
     page = (DOCS / "common-errors.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
     assert sorted(sections) == sorted(name for name in dln.__all__ if name.endswith(("Error", "Warning")))
     for text in sections.values():
+        assert text.startswith("\n> ")
         assert "**Cause.**" in text
         assert "**Remedy.**" in text

@@ -1,8 +1,10 @@
 """The code, commands, options and links of the README and the documentation work."""
 
 import importlib.util
+import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,13 @@ SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: Pages on other tools have a test of their own: `test_integration_pages.py`.
 OWN = [page for page in PAGES if page.parent.name != "integration"]
-LINK = re.compile(r"\]\((?!https?://|#)([^)#\s]+)")
+NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
+LINK = re.compile(r"\]\((?!https?://|#)([^)#\s\\]+)")
+#: Programs that commands on pages call, which not every machine has.
+PROGRAMS = {"cc", "node"}
+spec = importlib.util.spec_from_file_location("refresh_outputs", ROOT / "docs" / "refresh_outputs.py")
+refresh = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(refresh)
 
 
 def page_name(page):
@@ -57,22 +65,43 @@ def test_the_code_on_a_page_runs(page, capsys):
     capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "<!-- outputs made with" in page.read_text()], ids=page_name
-)
+@pytest.mark.usefixtures("quick_fits")
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=page_name)
+def test_a_notebook_runs(page):
+    """Every cell of a notebook runs, in order, and prints or shows what it did when the outputs were made."""
+    shown = page.read_text(encoding="utf-8")
+    kinds = [
+        [[output["output_type"] for output in cell.get("outputs", ())] for cell in json.loads(text)["cells"]]
+        for text in (shown, refresh.refreshed(shown))
+    ]
+    assert kinds[0] == kinds[1]
+
+
+@pytest.mark.parametrize("page", refresh.pages(), ids=page_name)
 def test_a_page_shows_what_is_printed(page):
     """Every output in the README and the like is what its commands and programs print, digit for digit but for seconds.
 
     After a change in learning: python docs/refresh_outputs.py. With other libraries or on another machine, last digits
     may differ.
     """
-    spec = importlib.util.spec_from_file_location("refresh_outputs", ROOT / "docs" / "refresh_outputs.py")
-    refresh = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(refresh)
     text = page.read_text(encoding="utf-8")
-    if refresh.made_with() not in text:
-        pytest.skip(f"the page has {refresh.MADE_WITH.search(text)[0]}; here it is {refresh.made_with()}")
-    assert refresh.SECONDS.sub("", refresh.refreshed(text)) == refresh.SECONDS.sub("", text)
+    if (made := refresh.MADE_WITH.search(text)) and made[0] != refresh.made_with():
+        pytest.skip(f"the page has {made[0]}; here it is {refresh.made_with()}")
+    if missing := [name for name in PROGRAMS if f"\n{name} " in text and shutil.which(name) is None]:
+        pytest.skip(f"the page calls {', '.join(missing)}")
+    assert comparable(refresh.refreshed(text)) == comparable(text)
+
+
+def comparable(text):
+    """Return a page without seconds, a notebook without pictures, whose letters are as wide as the machine's fonts."""
+    text = refresh.SECONDS.sub("", text)
+    if text.startswith("{"):
+        notebook = json.loads(text)
+        for cell in notebook["cells"]:
+            for output in cell.get("outputs", ()):
+                output.get("data", {}).pop("image/svg+xml", None)
+        return notebook
+    return text
 
 
 @pytest.mark.usefixtures("quick_fits")
@@ -99,7 +128,7 @@ def test_commands_on_the_pages_have_options_that_exist():
                         assert not word.startswith("-") or word in shown, f"{page.name}: {line}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=page_name)
 def test_links_lead_somewhere(page):
     """Every relative link of a page names a file that is there."""
     for target in LINK.findall(page.read_text(encoding="utf-8")):
