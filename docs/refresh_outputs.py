@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Return the pages whose outputs are tested: they state what these were made with, or show none that depend on it."""
+    """Return the pages whose outputs are tested: those that state what these were made with, and those on exports."""
     docs = ROOT / "docs"
     candidates = [ROOT / "README.md", *sorted(docs.glob("*.ipynb")), *sorted(docs.glob("*/*.md"))]
     return [

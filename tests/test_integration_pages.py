@@ -25,9 +25,7 @@ def run_to_its_end(call: list[str], folder: Path) -> str:
     """Run a program in a folder with the examples, and return what it printed."""
     (folder / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}"}
-    done = subprocess.run(
-        call, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+    done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
