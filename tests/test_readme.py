@@ -104,6 +104,11 @@ def comparable(text):
     return text
 
 
+def test_the_readme_is_short():
+    """The README is read in two screens: it has at most 900 words, with code, outputs and tables."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
 @pytest.mark.usefixtures("quick_fits")
 def test_the_commands_in_the_readme_run():
     """Every dln command of the README runs, in order, and prints something."""
