@@ -44,6 +44,8 @@ def _output(output: dict[str, Any]) -> str:
     for media_type in ("text/html", "image/svg+xml"):
         if media_type in forms:
             drawn = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->", "", forms[media_type], flags=re.DOTALL)
-            return re.sub(r"\s*\n\s*", " ", f'<div style="overflow-x: auto">{drawn}</div>')  # a blank line would end the HTML
+            return re.sub(
+                r"\s*\n\s*", " ", f'<div style="overflow-x: auto">{drawn}</div>'
+            )  # a blank line would end the HTML
     text = forms.get("text/plain") or "".join(output["text"])
     return f"```text\n{text.rstrip()}\n```"
