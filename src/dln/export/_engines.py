@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -108,15 +109,6 @@ def _c_words(member: CColumn, column: Column, values: Values) -> npt.NDArray[Any
     return np.array([np.nan if number is None else float(number) for number in decoded_column(column, values)])
 
 
-_PYTHON_DRIVER: Final = """
-import json, runpy, sys
-model = runpy.run_path(sys.argv[1])
-names, *columns = json.load(sys.stdin)
-rows = [dict(zip(names, row)) for row in zip(*columns)] if names else [{}] * columns[0]
-json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
-"""
-
-
 def python_engine(**_: Any) -> Engine:
     return Engine("Python", run_python)
 
@@ -125,7 +117,7 @@ def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     """Return the predictions of a Python file, run without any package but the standard library."""
     names = [column.name for _, column in form.columns]
     table: list[Any] = [names, *decoded(form, values)] if names else [names, len(values[0])]
-    command = [sys.executable, "-I", "-S", "-c", _PYTHON_DRIVER, str(path)]
+    command = [sys.executable, "-I", "-S", "-c", from_template("driver.py.txt"), str(path)]
     written = run(command, f"Python on {path.name}", json.dumps(table).encode())
     return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
 
@@ -177,10 +169,10 @@ def package(name: str, title: str) -> None:
 def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
     name = find_dialect(dialect).name
     if name == "sqlite":
-        return Engine("SQLite", run_sqlite)
+        return Engine("SQLite", partial(_run_sql, "SQLite"))
     if name == "duckdb":
         package("duckdb", "DuckDB")
-        return Engine("DuckDB", run_duckdb, TYPED)
+        return Engine("DuckDB", partial(_run_sql, "DuckDB"), TYPED)
     raise EngineMissing(f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}")
 
 
@@ -214,21 +206,19 @@ def column_definitions(form: Form, *, whole: str, double: str, text: str, boolea
     return [('"' + name.replace('"', '""') + '"', kind) for name, kind in columns]
 
 
-def run_sqlite(path: Path, form: Form, values: Sequence[Values]) -> Floats:
-    """Return the predictions of a statement in SQLite, whose numbers are never NaN."""
-    import sqlite3
+def _run_sql(engine: str, path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    """Return the predictions of a statement in SQLite, whose numbers are never NaN, or in DuckDB."""
+    table = table_name(path)
+    connection: Any
+    failure: type[Exception]
+    if engine == "SQLite":
+        import sqlite3
 
-    return _run_sql(path, form, values, sqlite3.connect(":memory:"), sqlite3.Error)
+        connection, failure = sqlite3.connect(":memory:"), sqlite3.Error
+    else:
+        import duckdb
 
-
-def run_duckdb(path: Path, form: Form, values: Sequence[Values]) -> Floats:
-    import duckdb
-
-    return _run_sql(path, form, values, duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
-
-
-def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, failure: type[Exception]) -> Floats:
-    engine, table = "SQLite" if failure.__module__ == "sqlite3" else "DuckDB", table_name(path)
+        connection, failure = duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error
     definitions = column_definitions(form, whole="BIGINT", double="DOUBLE", text="VARCHAR", boolean="BOOLEAN")
     columns = [list(range(len(values[0]))), *decoded(form, values)]
     try:
