@@ -32,11 +32,6 @@ class CColumn:
     lookup: str = ""
     """How a category is found: by "text" or by "number"."""
 
-    @property
-    def head(self) -> str:
-        parameter = "double number" if self.lookup == "number" else "const char *text"
-        return f"{self.type} {self.type}_from_{self.lookup}({parameter})"
-
 
 def c_columns(form: Form, name: str, *, integers: bool) -> tuple[str, dict[int, CColumn]]:
     """Return the prefix of all names, and the columns that rules read, as whole numbers if `integers`."""

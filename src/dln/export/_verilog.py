@@ -7,9 +7,8 @@ from typing import Final
 
 from dln._errors import ExportError
 from dln.circuit._circuit import Above, Column, IsMissing, Literal
-from dln.circuit._words import category_text
 from dln.export._form import Form, part_levels
-from dln.export._language import Language, comment_text, exported_by, expression_text, from_template, identifiers
+from dln.export._language import Language, exported_by, expression_text, from_template, identifiers
 from dln.export._scaled import Scaled, scaled_columns
 
 #: Bits of number inputs: the smallest that hold all cut-offs.
@@ -80,7 +79,6 @@ def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
         latency=latency,
         name=module_name(form, name),
         ports=list(ports.values()),
-        codes=_codes,
         signals=pipeline.signals,
         result=result,
     )
@@ -175,8 +173,3 @@ def _test(literal: Literal, ports: dict[int, Port], pipeline: _Pipeline) -> str:
 
 def signed_constant(number: int, bits: int) -> str:
     return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"
-
-
-def _codes(column: Column) -> str:
-    known = enumerate(map(category_text, column.categories or ()))
-    return ", ".join(f"{code} {comment_text(text)}" for code, text in known)

@@ -1,3 +1,6 @@
+«% macro head(column) -%»
+«column.type» «column.type»_from_«column.lookup»(«"double number" if column.lookup == "number" else "const char *text"»)
+«%- endmacro %»
 «% set upper = prefix | upper %»
 /* «form.title() | comment»
  *
@@ -52,7 +55,7 @@ int64_t «prefix»_steps(const «prefix»_row *row);
 double «prefix»_predict(const «prefix»_row *row);
 «% endif %»
 «% for column in columns if column.lookup %»
-«column.head»;
+«head(column)»;
 «% endfor %»
 
 #endif /* «upper»_H */
@@ -103,7 +106,7 @@ static uint32_t «prefix»_same_text(const char *a, const char *b)
 
 «% endif %»
 «% for column in columns if column.lookup %»
-«column.head»
+«head(column)»
 {
 «% if column.lookup == "number" %»
   if (number != number) { return «column.type | upper»_MISSING; }

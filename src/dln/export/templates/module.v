@@ -7,7 +7,7 @@
 «% if port.scaled %»
 // «port.name»: the column «label» in steps of 1e« -port.scaled.decimals», rounded up, kept within ±«port.scaled.largest».
 «% else %»
-// «port.name»: the code of the column «label»: «codes(port.column)»; any other: unknown.
+// «port.name»: the code of the column «label»: «% for category in port.column.categories %»«", " if loop.index0»«loop.index0» «category | category | comment»«% endfor %»; any other: unknown.
 «% endif %»
 «% endfor %»
 module «name» (
