@@ -53,6 +53,14 @@ def chromium() -> str:
     pytest.skip("the page was not opened: that needs Chromium (apt-get install chromium)")
 
 
+def firefox() -> str:
+    """Return the machine's Firefox, or skip the test and say what was missed."""
+    for name in ("firefox-esr", "firefox"):
+        if (found := shutil.which(name)) is not None:
+            return found
+    pytest.skip("the page was not opened in Firefox: that needs it (apt-get install firefox-esr)")
+
+
 @dataclass
 class Opened:
     """A page in a browser, and all that went wrong or out since it was opened."""

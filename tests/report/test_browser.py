@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import struct
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from pages import (
     FLAGS,
     chromium,
     draw,
+    firefox,
     hostile_circuit,
     large_circuit,
     mixed_model,
@@ -25,6 +28,7 @@ from pages import (
     page_rows,
 )
 
+image = pytest.importorskip("PIL.Image")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the page was not opened: that needs Playwright (pip install playwright)"
 )
@@ -310,6 +314,13 @@ def test_it_prints_on_six_sheets(browser, pages):
         assert len(pypdf.PdfReader(io.BytesIO(page.page.pdf(format="A4"))).pages) <= 6
 
 
+def test_every_choice_is_printed(mixed):
+    """The rows of tables that the screen marks for the row of "What if" are printed, too."""
+    mixed.page.emulate_media(media="print")
+    options = mixed.page.locator("#columns .options tbody tr")
+    assert options.count() == mixed.page.locator("#columns .options tbody tr:visible").count() > 0
+
+
 def test_scenarios_stand_side_by_side(mixed):
     """Kept scenarios show their predictions and what differs; one is opened again, and one removed."""
     page = mixed.page
@@ -339,6 +350,30 @@ def test_the_search_box_finds_rules(mixed):
     assert page.locator("#scorecard [data-rule]:visible").count() == 0
     page.fill("#search", "")
     assert page.locator("#found").inner_text() == ""
+
+
+def photographed(page: Path, folder: Path) -> np.ndarray:
+    """Return the pixels of the first 3000 rows of a page in Firefox, opened as a file."""
+    picture = folder / f"{page.stem}.png"
+    profile = folder / f"profile-{page.stem}"
+    profile.mkdir()
+    command = [firefox(), "--headless", "--no-remote", "--profile", str(profile), "--window-size=1280,3000"]
+    subprocess.run(
+        [*command, "--screenshot", str(picture), page.as_uri()], check=True, timeout=120, capture_output=True
+    )
+    return np.asarray(image.open(picture).convert("L"))
+
+
+def test_firefox_shows_it_and_runs_its_script(pages, tmp_path):
+    """Firefox draws the page from a file, and what only the script shows is there."""
+    text = pages["mixed"].read_text(encoding="utf-8")
+    dead = tmp_path / "dead.html"
+    dead.write_text(re.sub(r'(?s)<script type="module">.*?</script>', "", text), encoding="utf-8")
+    alive, still = photographed(pages["mixed"], tmp_path), photographed(dead, tmp_path)
+    for pixels in (alive, still):
+        assert (pixels < 100).mean() > 0.005  # ink
+    assert alive.shape == still.shape
+    assert (alive != still).mean() > 0.001
 
 
 def test_no_script_of_another_runs(browser, pages):

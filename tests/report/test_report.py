@@ -186,7 +186,7 @@ def test_there_are_warnings():
     assert collect(model, table).warnings == (
         "1 rule rests on fewer than 20 of the rows learned from: age > 60.",
         "age: 2 values lie outside of 30 to 64, which the model learned from.",
-        "bmi is missing in 50 % of the rows.",
+        "bmi is missing in 50\u00a0% of the rows.",
     )
 
 

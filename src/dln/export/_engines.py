@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +18,22 @@ import numpy.typing as npt
 
 from dln._errors import VerificationError
 from dln.circuit._circuit import MISSING, UNKNOWN, Column, Values, from_grid
-from dln.export._c import CNames, c_names, c_string, category_texts, lookup_head
+from dln.export._c import CColumn, c_columns, c_string, category_texts
 from dln.export._form import Form, category_kind
 from dln.export._language import export_facts, from_template
 from dln.export._onnx import input_columns, missing_name
 from dln.export._scripts import value_text
 from dln.export._sql import find_dialect
-from dln.export._verification import Engine, EngineMissing, Floats, Limits, Value, decoded, unknown_category
+from dln.export._verification import (
+    Engine,
+    EngineMissing,
+    Floats,
+    Limits,
+    Value,
+    decoded,
+    decoded_column,
+    unknown_category,
+)
 
 #: Seconds that a program may take: far more than any model of readable size needs.
 MAX_SECONDS: Final = 600
@@ -66,72 +76,37 @@ def c_compiler() -> list[str]:
 def run_c(path: Path, form: Form, values: Sequence[Values], *, flags: Sequence[str] = ()) -> Floats:
     text = path.read_text(encoding="utf-8")
     facts = export_facts(text) or {}
-    names = c_names(form, facts.get("name") or form.target, integers=bool(facts.get("integers")))
+    integers = bool(facts.get("integers"))
+    prefix, columns = c_columns(form, facts.get("name") or form.target, integers=integers)
+    texts = {columns[j].member: _c_texts(column) for j, column in form.columns if columns[j].lookup == "text"}
+    word, written_as = ("int64_t", np.int64) if integers else ("double", np.float64)
+    facts = {"prefix": prefix, "columns": list(columns.values()), "texts": texts, "word": word, "integers": integers}
     with tempfile.TemporaryDirectory(prefix="dln-") as name:
         folder = Path(name)
         (folder / "model.c").write_text(text, encoding="utf-8")
-        (folder / "driver.c").write_text(_c_driver(form, names), encoding="ascii")
-        _words(form, names, values).tofile(folder / "rows")
+        (folder / "driver.c").write_text(from_template("driver.c", **facts), encoding="ascii")
+        words = [_c_words(columns[j], column, values[j]) for j, column in form.columns] or [np.zeros(len(values[0]))]
+        np.column_stack(words).astype(written_as).tofile(folder / "rows")
         command = [*c_compiler(), *_C_FLAGS, *flags, "driver.c", "-o", "program"]
         run(command, f"the C compiler on {path.name}", folder=folder)
         run([str(folder / "program")], f"the program of {path.name}", folder=folder)
-        written = (folder / "predictions").read_bytes()
-    if names.scaled is None:
-        return np.frombuffer(written, dtype=np.float64)
-    return from_grid(np.frombuffer(written, dtype=np.int64).astype(np.float64), form.decimals)
+        written = np.fromfile(folder / "predictions", dtype=written_as).astype(np.float64)
+    return from_grid(written, form.decimals) if integers else written
 
 
-def _c_driver(form: Form, names: CNames) -> str:
-    tables, assignments = [], []
-    for i, (j, column) in enumerate(form.columns):
-        member = f"row.{names.members[j]}"
-        if column.categories is None:
-            kind = f"{names.prefix}_number" if names.scaled is None else f"int{names.scaled[j].bits}_t"
-            assignments.append(f"{member} = ({kind})words[{i}];")
-        elif _by_number(j, column, names):
-            assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_number(words[{i}]);")
-        else:
-            known = (*column.categories, unknown_category(column))
-            texts = [c_string(category_texts(category)[0]) for category in known]
-            tables.append(f"static const char *const texts_{i}[] = {{ {', '.join(texts)} }};")
-            text = f"(words[{i}] < 0) ? (const char *)0 : texts_{i}[(int)words[{i}]]"
-            assignments.append(f"{member} = {names.prefix}_{names.members[j]}_from_text({text});")
-    return from_template(
-        "driver.c",
-        tables=tables,
-        word="double" if names.scaled is None else "int64_t",
-        n_words=str(max(1, len(form.used))),
-        kind=f"{names.prefix}_row",
-        assignments=[f"    {line}" for line in assignments or ["row.unused = 0U;"]],
-        function=f"{names.prefix}_{'predict' if names.scaled is None else 'steps'}",
-    )
+def _c_texts(column: Column) -> str:
+    """Return the texts of a column's categories, and of an unknown one, as the driver picks them by code."""
+    known = (*(column.categories or ()), unknown_category(column))
+    return ", ".join(c_string(category_texts(category)[0]) for category in known)
 
 
-def _words(form: Form, names: CNames, values: Sequence[Values]) -> npt.NDArray[Any]:
-    """Return the rows as the driver reads them: numbers, scaled ones as whole numbers, and places of texts."""
-    kind = np.float64 if names.scaled is None else np.int64
-    columns = []
-    for (j, column), numbers in zip(form.columns, decoded(form, values), strict=True):
-        if column.categories is None and names.scaled is not None:
-            columns.append(np.array([names.scaled[j].value(float(number)) for number in values[j]], dtype=kind))
-        elif column.categories is None or _by_number(j, column, names):
-            columns.append(np.array([np.nan if number is None else float(number) for number in numbers], dtype=kind))
-        else:
-            columns.append(np.where(values[j] == UNKNOWN, len(column.categories), values[j]).astype(kind))
-    return np.column_stack(columns or [np.zeros(len(values[0]), dtype=kind)])
-
-
-def _by_number(j: int, column: Column, names: CNames) -> bool:
-    return "_from_number" in lookup_head(j, column, names)
-
-
-_PYTHON_DRIVER: Final = """
-import json, runpy, sys
-model = runpy.run_path(sys.argv[1])
-names, *columns = json.load(sys.stdin)
-rows = [dict(zip(names, row)) for row in zip(*columns)] if names else [{}] * columns[0]
-json.dump([float(x).hex() for x in model["predict_rows"](rows)], sys.stdout)
-"""
+def _c_words(member: CColumn, column: Column, values: Values) -> npt.NDArray[Any]:
+    """Return a column as the driver reads it: numbers, scaled ones as whole numbers, and places of texts."""
+    if member.scaled is not None:
+        return np.array([member.scaled.value(float(number)) for number in values], dtype=np.int64)
+    if member.lookup == "text":
+        return np.where(values == UNKNOWN, len(column.categories or ()), values)
+    return np.array([np.nan if number is None else float(number) for number in decoded_column(column, values)])
 
 
 def python_engine(**_: Any) -> Engine:
@@ -142,7 +117,7 @@ def run_python(path: Path, form: Form, values: Sequence[Values]) -> Floats:
     """Return the predictions of a Python file, run without any package but the standard library."""
     names = [column.name for _, column in form.columns]
     table: list[Any] = [names, *decoded(form, values)] if names else [names, len(values[0])]
-    command = [sys.executable, "-I", "-S", "-c", _PYTHON_DRIVER, str(path)]
+    command = [sys.executable, "-I", "-S", "-c", from_template("driver.py.txt"), str(path)]
     written = run(command, f"Python on {path.name}", json.dumps(table).encode())
     return np.array([float.fromhex(text) for text in json.loads(written)], dtype=np.float64)
 
@@ -194,10 +169,10 @@ def package(name: str, title: str) -> None:
 def sql_engine(*, dialect: str = "duckdb", **_: Any) -> Engine:
     name = find_dialect(dialect).name
     if name == "sqlite":
-        return Engine("SQLite", run_sqlite)
+        return Engine("SQLite", partial(_run_sql, "SQLite"))
     if name == "duckdb":
         package("duckdb", "DuckDB")
-        return Engine("DuckDB", run_duckdb, TYPED)
+        return Engine("DuckDB", partial(_run_sql, "DuckDB"), TYPED)
     raise EngineMissing(f"dln runs SQL in SQLite and DuckDB only, not in a database that speaks {name}")
 
 
@@ -231,21 +206,19 @@ def column_definitions(form: Form, *, whole: str, double: str, text: str, boolea
     return [('"' + name.replace('"', '""') + '"', kind) for name, kind in columns]
 
 
-def run_sqlite(path: Path, form: Form, values: Sequence[Values]) -> Floats:
-    """Return the predictions of a statement in SQLite, whose numbers are never NaN."""
-    import sqlite3
+def _run_sql(engine: str, path: Path, form: Form, values: Sequence[Values]) -> Floats:
+    """Return the predictions of a statement in SQLite, whose numbers are never NaN, or in DuckDB."""
+    table = table_name(path)
+    connection: Any
+    failure: type[Exception]
+    if engine == "SQLite":
+        import sqlite3
 
-    return _run_sql(path, form, values, sqlite3.connect(":memory:"), sqlite3.Error)
+        connection, failure = sqlite3.connect(":memory:"), sqlite3.Error
+    else:
+        import duckdb
 
-
-def run_duckdb(path: Path, form: Form, values: Sequence[Values]) -> Floats:
-    import duckdb
-
-    return _run_sql(path, form, values, duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error)
-
-
-def _run_sql(path: Path, form: Form, values: Sequence[Values], connection: Any, failure: type[Exception]) -> Floats:
-    engine, table = "SQLite" if failure.__module__ == "sqlite3" else "DuckDB", table_name(path)
+        connection, failure = duckdb.connect(":memory:", config={"threads": 1}), duckdb.Error
     definitions = column_definitions(form, whole="BIGINT", double="DOUBLE", text="VARCHAR", boolean="BOOLEAN")
     columns = [list(range(len(values[0]))), *decoded(form, values)]
     try:

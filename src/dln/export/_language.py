@@ -7,10 +7,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
 from dln._version import __version__
+from dln.circuit._words import category_text, number_text
 from dln.export._form import AllOf, AnyOf, Check, Differ, Expression, Part
 
 #: Words with a meaning in C and C++, JavaScript, Python, Verilog, and in the exported texts themselves.
@@ -80,15 +82,27 @@ def comment_text(text: str) -> str:
     return text
 
 
-def from_template(name: str, /, **values: str | Iterable[str]) -> str:
-    """Return a template with its places filled: ``§name`` in a line by a text, alone in one by several lines."""
+def from_template(name: str, /, **values: object) -> str:
+    """Return a template of Jinja filled: ``«name»`` is a value, ``«% if … %»`` a statement."""
+    text: str = _environment().get_template(name).render(values)
+    return text
 
-    def filled(place: re.Match[str]) -> str:
-        value = values[place[1] or place[2]]
-        return value if isinstance(value, str) else "".join(f"{line}\n" for line in value)
 
-    text = (files("dln.export") / "templates" / name).read_text(encoding="utf-8")
-    return re.sub(r"^§(\w+)\n|§(\w+)", filled, text, flags=re.MULTILINE)
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # takes a while
+
+    environment = Environment(  # noqa: S701 (code, not HTML)
+        *("«%", "%»", "«", "»", "«#", "#»"),  # signs that none of the languages uses
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        loader=PackageLoader("dln.export"),
+        undefined=StrictUndefined,
+    )
+    filters = {"comment": comment_text, "json": json_string, "number": number_text, "category": category_text}
+    environment.filters |= {**filters, "ascii": ascii}
+    return environment
 
 
 def exported_by(target: str, **options: Any) -> str:

@@ -5,128 +5,84 @@ Python 3.8 and later run the file, and so does MicroPython.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any, Final
 
 from dln.circuit._circuit import MISSING, Above, Category, Column, IsIn
 from dln.circuit._words import number_text
 from dln.export._form import Check, Form, check_names
-from dln.export._language import (
-    Language,
-    comment_text,
-    exported_by,
-    expression_text,
-    from_template,
-    identifiers,
-    json_string,
-)
+from dln.export._language import Language, exported_by, expression_text, from_template, identifiers, json_string
 
-
-@dataclass(frozen=True, slots=True)
-class Syntax:
-    """Templates of a scripting language for tests and declarations; of two texts, the second is the negation."""
-
-    words: tuple[str, str, str, str, str, str]
-    """And, or, unequal, equal, true, false."""
-    above: tuple[str, str]
-    """Of the comparison of a number; never "≤", for a missing number is not above."""
-    among: tuple[str, str]
-    """A code is one of several."""
-    is_nan: tuple[str, str]
-    part: tuple[str, str]
-    declaration: str
-    helper: str
-    """Beginning of the names of functions and tables in the file."""
-    string: Callable[[str], str]
-    comment: str
-
-
-class Script:
-    def __init__(self, syntax: Syntax, form: Form) -> None:
-        self._syntax, self._form = syntax, form
-        self.names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
-        self._language = Language(
-            self._check, lambda part: syntax.part[part.negated].format(number=part.number), *syntax.words
-        )
-
-    def declarations(self) -> Iterator[str]:
-        """Yield a line for each column that rules read and for each part that they share."""
-        syntax = self._syntax
-        for j, column in self._form.columns:
-            value = f"{syntax.helper}number(row, {syntax.string(column.name)})"
-            if column.categories is not None:
-                value = f"{syntax.helper}code(row, {syntax.string(column.name)}, {syntax.helper}CODES_{j})"
-            yield syntax.declaration.format(name=self.names[j], value=value)
-        for i, part in enumerate(self._form.parts):
-            yield syntax.declaration.format(name=f"part_{i}", value=expression_text(part, self._language))
-
-    def rules(self) -> Iterator[str]:
-        for rule in self._form.rules:
-            yield f"{expression_text(rule.expression, self._language)},{self._syntax.comment}{comment_text(rule.text)}"
-
-    def _check(self, check: Check) -> str:
-        name, column = self.names[check.literal.column], self._form.circuit.columns[check.literal.column]
-        match check.literal:
-            case Above(cutoff=cutoff):
-                return self._syntax.above[check.negated].format(f"{name} > {number_text(cutoff)}")
-            case IsIn(codes=(code,)):
-                pass
-            case IsIn(codes=codes):
-                return self._syntax.among[check.negated].format(name=name, codes=", ".join(map(str, codes)))
-            case _ if column.categories is None:
-                return self._syntax.is_nan[check.negated].format(name=name)
-            case _:
-                code = MISSING
-        return f"{name}{self._language.unequal if check.negated else self._language.equal}{code}"
-
-
+#: Tests of a script and their negations; never "≤", for a missing number is not above.
+_JAVASCRIPT: Final = {
+    "above": ("{name} > {value}", "!({name} > {value})"),
+    "code": ("{name} === {value}", "{name} !== {value}"),
+    "codes": ("[{value}].includes({name})", "![{value}].includes({name})"),
+    "is nan": ("Number.isNaN({name})", "!Number.isNaN({name})"),
+    "part": ("part_{value}", "!part_{value}"),
+}
+_PYTHON: Final = {
+    "above": ("{name} > {value}", "not {name} > {value}"),
+    "code": ("{name} == {value}", "{name} != {value}"),
+    "codes": ("{name} in ({value})", "{name} not in ({value})"),
+    "is nan": ("{name} != {name}", "{name} == {name}"),
+    "part": ("part_{value}", "not part_{value}"),
+}
 #: Whole numbers beyond this are BigInt in JavaScript: a number would stand for its neighbours too.
-_LARGEST_WHOLE = 2**53
-_JAVASCRIPT = Syntax(
-    words=(" && ", " || ", " !== ", " === ", "true", "false"),
-    above=("{}", "!({})"),
-    among=("[{codes}].includes({name})", "![{codes}].includes({name})"),
-    is_nan=("Number.isNaN({name})", "!Number.isNaN({name})"),
-    part=("part_{number}", "!part_{number}"),
-    declaration="  const {name} = {value};",
-    helper="",
-    string=json_string,
-    comment=" // ",
-)
+_LARGEST_WHOLE: Final = 2**53
 
 
 def to_javascript(form: Form) -> str:
     check_names(form, "a JavaScript module")
-    script = Script(_JAVASCRIPT, form)
-    return from_template(
+    return _script(
+        form,
         "module.js",
-        title=comment_text(form.title()),
+        _JAVASCRIPT,
+        (" && ", " || ", " !== ", " === ", "true", "false"),
         facts=exported_by("javascript"),
-        # With the columns' names, for those of variables may differ.
-        properties=[
-            f" * @property {{{_type(c)}|null}} {script.names[j]} the column {comment_text(json_string(c.name))}"
-            for j, c in form.columns
-        ],
-        target=json_string(form.target),
         columns=", ".join(json_string(column.name) for _, column in form.columns),
-        intercept=number_text(form.circuit.intercept),
-        rules=[f"  {{ rule: {json_string(r.text)}, weight: {number_text(r.weight)} }}," for r in form.rules],
-        exponent=str(-form.decimals),
-        scale=number_text(form.scale),
-        start=str(form.intercept),
-        steps=", ".join(str(rule.steps) for rule in form.rules),
-        codes=[
-            f"const CODES_{j} = [{', '.join(map(value_text, column.categories))}];"
-            for j, column in form.columns
-            if column.categories is not None
-        ],
-        declarations=script.declarations(),
-        fires=[f"    {line}" for line in script.rules()],
-        sign="/" if form.decimals >= 0 else "*",
+        types=_types,
+        codes=lambda column: ", ".join(map(value_text, column.categories)),
+    )
+
+
+def to_python(form: Form) -> str:
+    check_names(form, "a Python module")
+    return _script(
+        form,
+        "module.py.txt",
+        _PYTHON,
+        (" and ", " or ", " != ", " == ", "True", "False"),
+        facts=exported_by("python"),
+        columns="".join(f"{column.name!a}, " for _, column in form.columns).rstrip(),
+        codes=_codes,
+    )
+
+
+def _script(
+    form: Form, template: str, tests: Mapping[str, tuple[str, str]], words: tuple[str, ...], **values: Any
+) -> str:
+    names = dict(zip(form.used, identifiers([column.name for _, column in form.columns]), strict=True))
+
+    def check_text(check: Check) -> str:
+        match check.literal:
+            case Above(cutoff=cutoff):
+                test, value = "above", number_text(cutoff)
+            case IsIn(codes=codes):
+                test, value = "code" if len(codes) == 1 else "codes", ", ".join(map(str, codes))
+            case _:
+                is_number = form.circuit.columns[check.literal.column].categories is None
+                test, value = "is nan" if is_number else "code", str(MISSING)
+        return tests[test][check.negated].format(name=names[check.literal.column], value=value)
+
+    language = Language(check_text, lambda part: tests["part"][part.negated].format(value=part.number), *words)
+    return from_template(
+        template, form=form, names=names, text=lambda expression: expression_text(expression, language), **values
     )
 
 
 def value_text(category: Category) -> str:
+    """Return a category in JavaScript."""
     if isinstance(category, str):
         return json_string(category)
     if isinstance(category, bool):
@@ -136,54 +92,17 @@ def value_text(category: Category) -> str:
     return number_text(category)
 
 
-def _type(column: Column) -> str:
+def _types(column: Column) -> str:
+    """Return the types of a column's values in JavaScript."""
     if column.categories is None:
         return "number"
     kinds = {str: "string", bool: "boolean"}
     return "|".join(sorted({kinds.get(type(category), "number") for category in column.categories})) or "string"
 
 
-_PYTHON = Syntax(
-    words=(" and ", " or ", " != ", " == ", "True", "False"),
-    above=("{}", "not {}"),
-    among=("{name} in ({codes})", "{name} not in ({codes})"),
-    is_nan=("{name} != {name}", "{name} == {name}"),
-    part=("part_{number}", "not part_{number}"),
-    declaration="    {name} = {value}",
-    helper="_",
-    string=ascii,
-    comment="  # ",
-)
-
-
-def to_python(form: Form) -> str:
-    check_names(form, "a Python module")
-    script = Script(_PYTHON, form)
-    return from_template(
-        "module.py.txt",
-        title=comment_text(form.title()).replace('"', "'"),
-        facts=exported_by("python"),
-        target=ascii(form.target),
-        columns="".join(f"{column.name!a}, " for _, column in form.columns).rstrip(),
-        start=str(form.intercept),
-        exponent=str(-form.decimals),
-        rules=[f"    ({rule.text!a}, {rule.steps})," for rule in form.rules],
-        codes=[f"_CODES_{j} = {_codes(column)}" for j, column in form.columns if column.categories is not None],
-        declarations=script.declarations(),
-        fires=[f"        {line}" for line in script.rules()],
-        scaled=_scaled(form, "total"),
-        contribution=_scaled(form, "rule[1]"),
-    )
-
-
 def _codes(column: Column) -> str:
     """Return the codes by kind and value: to Python, True equals 1."""
     kinds = {bool: 0, str: 2}
-    entries = (
+    return ", ".join(
         f"({kinds.get(type(value), 1)}, {value!a}): {code}" for code, value in enumerate(column.categories or ())
     )
-    return f"{{{', '.join(entries)}}}"
-
-
-def _scaled(form: Form, steps: str) -> str:
-    return f"{steps} {'/' if form.decimals >= 0 else '*'} {form.scale!r}"

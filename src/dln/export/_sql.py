@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, IsIn
@@ -115,10 +115,6 @@ def _table(table: str, dialect: Dialect, sqlglot: Any) -> Any:
     return source
 
 
-#: A name, and the columns that are computed together from the table and the stages before: name, value and comment.
-_Stage: TypeAlias = tuple[str, list[tuple[str, Any, str]]]
-
-
 class _Writer:
     """Builds the statement as sqlglot's tree, which quotes names and texts as the dialect needs."""
 
@@ -134,7 +130,12 @@ class _Writer:
     def statement(self, table: Any) -> Any:
         if self.dialect.star_except:
             return self._with_stages(table)
-        self._check_size()
+        if (total := self.form.n_checks_written_out()) > _MOST_CONDITIONS:
+            raise ExportError(
+                f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
+                f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
+                "model.prune(max_conditions=...), or export for duckdb or bigquery"
+            )
         terms = [self._term(rule.expression, rule.steps) for rule in self.form.rules]
         for term, rule in zip(terms, self.form.rules, strict=True):
             term.add_comments([f" {self._comment(rule)} "])
@@ -148,21 +149,21 @@ class _Writer:
             select = self.exp.select("*").from_(source)
             for name, value, words in columns:
                 aliased = self.exp.alias_(value, name, quoted=True)
-                if words:
-                    aliased.add_comments([f" {words} "])
+                aliased.add_comments([f" {words} "] * bool(words))
                 select = select.select(aliased)
                 helpers.append(name)
-            query = query.with_(stage, as_=select)
-            source = self.exp.to_table(stage)
+            query, source = query.with_(stage, as_=select), self.exp.to_table(stage)
         star = self.exp.Star()
         if helpers:
-            star.set("except_", [self._name(name) for name in helpers])
+            star.set("except_", [self.exp.to_identifier(name, quoted=True) for name in helpers])
         query.set("expressions", [star])
-        terms = [self.exp.column(self._name(name)) for name in self.rules]
-        return query.select(*self._results(terms)).from_(source)
+        return query.select(*self._results(list(map(self._column, self.rules)))).from_(source)
 
-    def _stages(self) -> Iterator[_Stage]:
-        """Yield inputs, parts level by level, and rules: a column may be read one stage after it was computed."""
+    def _stages(self) -> Iterator[tuple[str, list[tuple[str, Any, str]]]]:
+        """Yield a name and its columns, by name, value and comment: inputs, parts level by level, and rules.
+
+        A column may be read one stage after it was computed.
+        """
         yield "dln_inputs", [(self.inputs[j], self._raw(j), "") for j in self.form.used]
         levels = part_levels(self.form.parts)
         for level in range(1, max(levels, default=0) + 1):
@@ -213,22 +214,19 @@ class _Writer:
         """Return a number with an exponent: without one it would be a decimal number, compared in other ways."""
         text = repr(float(abs(number)))
         literal = self.exp.Literal.number(text if "e" in text else f"{text.removesuffix('.0')}e0")
-        return self.exp.Neg(this=literal) if number < 0 else literal
+        return -literal if number < 0 else literal
 
     def _condition(self, expression: Expression) -> Any:
         """Return a condition that is true where the expression is, and false or unknown where it is not."""
         match expression:
             case bool():
-                return self.exp.EQ(this=self.exp.Literal.number(1), expression=self.exp.Literal.number(int(expression)))
+                return self.exp.Literal.number(1).eq(int(expression))
             case Check():
                 return self._check(expression)
             case Part(number, negated) if not self.dialect.star_except:  # written out
                 return self._condition(negate(self.form.parts[number]) if negated else self.form.parts[number])
             case Part(number, negated):
-                return self.exp.EQ(
-                    this=self.exp.column(self._name(self.parts[number])),
-                    expression=self.exp.Literal.number(int(not negated)),
-                )
+                return self._column(self.parts[number]).eq(int(not negated))
             case AllOf(of):
                 return self.sqlglot.and_(*map(self._condition, of), copy=False)
             case AnyOf(of):
@@ -236,23 +234,20 @@ class _Writer:
             case Differ(a, b, negated):
                 # Two numbers 0 or 1: neither is unknown.
                 left, right = (self._case(self._condition(side), 1) for side in (a, b))
-                return (self.exp.EQ if negated else self.exp.NEQ)(this=left, expression=right)
+                return left.eq(right) if negated else left.neq(right)
 
     def _check(self, check: Check) -> Any:
         value = self._input(check.literal.column)
+        is_null = value.is_(self.exp.null())
         match check.literal:
             case Above(cutoff=cutoff):
-                kind = self.exp.LTE if check.negated else self.exp.GT
-                test = kind(this=value, expression=self._number(cutoff))
+                test = value <= self._number(cutoff) if check.negated else value > self._number(cutoff)
             case IsIn(codes=codes):
                 test = self._is_in(check.literal.column, value, codes)
-                test = self.exp.Not(this=test) if check.negated else test
+                test = test.not_() if check.negated else test
             case _:
-                test = value.is_(self.exp.null())
-                return self.exp.Not(this=test) if check.negated else test
-        if not check.negated:
-            return test
-        return self.exp.Paren(this=self.exp.Or(this=value.copy().is_(self.exp.null()), expression=test))
+                return is_null.not_() if check.negated else is_null
+        return self.exp.paren(is_null.or_(test)) if check.negated else test
 
     def _is_in(self, j: int, value: Any, codes: Sequence[int]) -> Any:
         column = self.form.circuit.columns[j]
@@ -264,17 +259,15 @@ class _Writer:
                 known = [self.exp.true() if categories[code] else self.exp.false() for code in codes]
             case _:
                 known = [self._text(str(categories[code])) for code in codes]
-        if len(known) == 1:
-            return self.exp.EQ(this=value, expression=known[0])
-        return self.exp.In(this=value, expressions=known)
+        return value.eq(known[0]) if len(known) == 1 else value.isin(*known)
 
     def _input(self, j: int) -> Any:
-        return self.exp.column(self._name(self.inputs[j])) if self.dialect.star_except else self._raw(j)
+        return self._column(self.inputs[j]) if self.dialect.star_except else self._raw(j)
 
     def _raw(self, j: int) -> Any:
         """Return a column as it is compared: numbers as double with NULL for NaN, text as bytes if need be."""
         column = self.form.circuit.columns[j]
-        value = self.exp.column(self._name(column.name))
+        value = self._column(column.name)
         if column.categories is None or category_kind(column, "SQL") == "number":
             return self._as_number(value)
         if category_kind(column, "SQL") == "text" and self.dialect.folds_text:
@@ -302,14 +295,5 @@ class _Writer:
             return self.exp.cast(value, "varbinary(max)", dialect="tsql")
         return self.exp.cast(value, "binary", dialect="mysql")
 
-    def _name(self, name: str) -> Any:
-        return self.exp.to_identifier(name, quoted=True)
-
-    def _check_size(self) -> None:
-        total = self.form.n_checks_written_out()
-        if total > _MOST_CONDITIONS:
-            raise ExportError(
-                f"{self.dialect.name} cannot name what rules share, and written out this model has {total} "
-                f"conditions, more than {_MOST_CONDITIONS}: export a smaller model, for example "
-                "model.prune(max_conditions=...), or export for duckdb or bigquery"
-            )
+    def _column(self, name: str) -> Any:
+        return self.exp.column(name, quoted=True)

@@ -138,14 +138,14 @@ def compare(path: Path, form: Form, values: Sequence[Values], engine: Engine) ->
 
 def decoded(form: Form, values: Sequence[Values]) -> list[list[Value]]:
     """Return the columns that rules read, one list each: numbers as floats, NaN where missing, categories by value."""
-    columns: list[list[Value]] = []
-    for j, column in form.columns:
-        if column.categories is None:
-            columns.append([float(value) for value in values[j]])
-        else:
-            known = dict(enumerate(column.categories)) | {MISSING: None, UNKNOWN: unknown_category(column)}
-            columns.append([known[code] for code in values[j].tolist()])
-    return columns
+    return [decoded_column(column, values[j]) for j, column in form.columns]
+
+
+def decoded_column(column: Column, values: Values) -> list[Value]:
+    if column.categories is None:
+        return [float(value) for value in values]
+    known = dict(enumerate(column.categories)) | {MISSING: None, UNKNOWN: unknown_category(column)}
+    return [known[code] for code in values.tolist()]
 
 
 def unknown_category(column: Column) -> Category:

@@ -7,9 +7,8 @@ from typing import Final
 
 from dln._errors import ExportError
 from dln.circuit._circuit import Above, Column, IsMissing, Literal
-from dln.circuit._words import category_text
 from dln.export._form import Form, part_levels
-from dln.export._language import Language, comment_text, exported_by, expression_text, identifiers, json_string
+from dln.export._language import Language, exported_by, expression_text, from_template, identifiers
 from dln.export._scaled import Scaled, scaled_columns
 
 #: Bits of number inputs: the smallest that hold all cut-offs.
@@ -33,6 +32,10 @@ class Port:
     def missing(self) -> str:
         """Name of the bit that is 1 where the value is missing."""
         return f"{self.name}_missing"
+
+    @property
+    def declaration(self) -> str:
+        return f"{'signed ' if self.scaled is not None else ''}[{self.bits - 1}:0] "
 
 
 @dataclass(slots=True)
@@ -61,19 +64,6 @@ class _Pipeline:
         signal.delay = max(signal.delay, delay)
         return f"{name}_d{delay}" if delay else name
 
-    def lines(self) -> list[str]:
-        lines = []
-        for name, signal in self.signals.items():
-            if signal.words:
-                lines.append(f"  // {signal.words}")
-            if signal.text:
-                lines.append(f"  wire {signal.declaration}{name} = {signal.text};")
-            for delay in range(1, signal.delay + 1):
-                before = f"{name}_d{delay - 1}" if delay > 1 else name
-                lines.append(f"  reg {signal.declaration}{name}_d{delay};")
-                lines.append(f"  always @(posedge clk) {name}_d{delay} <= {before};")
-        return lines
-
 
 def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
     """Return the module; with a `latency`, the result comes so many clock cycles after its inputs, one each cycle."""
@@ -82,28 +72,16 @@ def to_verilog(form: Form, *, latency: int = 0, name: str | None = None) -> str:
     ports = module_ports(form)
     pipeline = _compute(form, ports, latency)
     result = pipeline.read("total", max(pipeline.signals["total"].level, *pipeline.cuts, 0) + 1)
-    lines = [
-        f"// {comment_text(form.title())}",
-        f"// {exported_by('verilog', latency=latency, name=name)}",
-        "//",
-        f"// The output is the prediction in steps of 1e{-form.decimals}"
-        + (f", {latency} clock cycles after its inputs." if latency else "."),
-        *_described(ports),
-        f"module {module_name(form, name)} (",
-        *(["  input wire clk,"] if latency else []),
-        *(
-            f"  input wire {line},"
-            for port in ports.values()
-            for line in ([] if port.value is None else [f"{_width(port)}{port.value}"]) + [port.missing]
-        ),
-        f"  output wire signed [{result_bits(form) - 1}:0] steps",
-        ");",
-        *pipeline.lines(),
-        f"  assign steps = {result};",
-        "endmodule",
-        "",
-    ]
-    return "\n".join(lines)
+    return from_template(
+        "module.v",
+        form=form,
+        facts=exported_by("verilog", latency=latency, name=name),
+        latency=latency,
+        name=module_name(form, name),
+        ports=list(ports.values()),
+        signals=pipeline.signals,
+        result=result,
+    )
 
 
 def module_name(form: Form, name: str | None = None) -> str:
@@ -137,7 +115,7 @@ def _compute(form: Form, ports: dict[int, Port], latency: int) -> _Pipeline:
     for port in ports.values():
         pipeline.signals[port.missing] = _Signal("", -1)
         if port.value is not None:
-            pipeline.signals[port.value] = _Signal(_width(port), -1)
+            pipeline.signals[port.value] = _Signal(port.declaration, -1)
     tests = {literal: f"test_{i}" for i, literal in enumerate(form.literals())}
     for literal, name in tests.items():
         pipeline.signals[name] = _Signal("", 0, _test(literal, ports, pipeline))
@@ -156,7 +134,7 @@ def _compute(form: Form, ports: dict[int, Port], latency: int) -> _Pipeline:
         pipeline.signals[f"part_{i}"] = _Signal("", depth, expression_text(part, language(depth)))
     for i, rule in enumerate(form.rules):
         text = expression_text(rule.expression, language(rules_level))
-        pipeline.signals[f"rule_{i + 1}"] = _Signal("", rules_level, text, comment_text(rule.text))
+        pipeline.signals[f"rule_{i + 1}"] = _Signal("", rules_level, text, rule.text)
     _add_up(form, pipeline, rules_level + 1)
     return pipeline
 
@@ -195,21 +173,3 @@ def _test(literal: Literal, ports: dict[int, Port], pipeline: _Pipeline) -> str:
 
 def signed_constant(number: int, bits: int) -> str:
     return f"{'-' if number < 0 else ''}{bits}'sd{abs(number)}"
-
-
-def _width(port: Port) -> str:
-    return f"{'signed ' if port.scaled is not None else ''}[{port.bits - 1}:0] "
-
-
-def _described(ports: dict[int, Port]) -> list[str]:
-    lines = []
-    for port in ports.values():
-        label = comment_text(json_string(port.column.name))
-        if port.scaled is not None:
-            steps = f"steps of 1e{-port.scaled.decimals}, rounded up, kept within ±{port.scaled.largest}"
-            lines.append(f"// {port.name}: the column {label} in {steps}.")
-        else:
-            known = enumerate(map(category_text, port.column.categories or ()))
-            categories = ", ".join(f"{code} {comment_text(text)}" for code, text in known)
-            lines.append(f"// {port.name}: the code of the column {label}: {categories}; any other: unknown.")
-    return lines

@@ -6,12 +6,13 @@ Weights and predictions have all their digits, the rest the significant ones.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from dln.circuit._words import thousands
-from dln.readers._frontier import Frontier, Point
+from dln.readers._frontier import Frontier
 from dln.readers._intervals import USUAL, Intervals
 from dln.report._effects import around
 from dln.report._page_data import CardBand, NumberColumn, Scores
@@ -121,9 +122,16 @@ def sizes_chart(frontier: Frontier) -> dict[str, Any] | None:
     own, width, height = frontier.own, 560.0, 260.0
     if own is None or own.r2 is None:
         return None
-    points = [(_size(point), point.r2, point) for point in frontier if point.r2 is not None]
+    points = [
+        (point.max_conditions if point.conditions is None else point.conditions, point.r2, point)
+        for point in frontier
+        if point.r2 is not None
+    ]
     known = [point for point in points if point[0] > 0]
-    low, high = _share_range([r2 for _, r2, _ in known] + ([] if frontier.ceiling is None else [frontier.ceiling]))
+    shares = [r2 for _, r2, _ in known] + ([] if frontier.ceiling is None else [frontier.ceiling])
+    low, high = min(shares, default=0.0), max(shares, default=1.0)
+    margin = (high - low) * 0.08 or 0.05
+    low, high = low - margin, min(1.0, high + margin) if high <= 1.0 else high + margin
     largest = max((size for size, _, _ in known), default=1)
     across = Scale(1.0, float(max(largest, 2)), 52.0, width - 14.0, log=True)
     up = Scale(low, high, height - 34.0, 14.0)
@@ -143,17 +151,6 @@ def sizes_chart(frontier: Frontier) -> dict[str, Any] | None:
         "width": width,
         "height": height,
     }
-
-
-def _size(point: Point) -> int:
-    return point.max_conditions if point.conditions is None else point.conditions
-
-
-def _share_range(shares: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of an axis for values of R², with a margin beyond them, but none above 1."""
-    low, high = min(shares, default=0.0), max(shares, default=1.0)
-    margin = (high - low) * 0.08 or 0.05
-    return low - margin, min(1.0, high + margin) if high <= 1.0 else high + margin
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------
@@ -205,8 +202,13 @@ def percent(share: float) -> str:
     """Return a share in percent, exact enough for rare things too."""
     hundredths = 100 * share
     if 0 < hundredths < 1 or 99 < hundredths < 100:  # noqa: PLR2004 (percent)
-        return f"{min(max(hundredths, 0.1), 99.9):.1f} %"
-    return f"{hundredths:.0f} %"
+        return f"{min(max(hundredths, 0.1), 99.9):.1f}\u00a0%"
+    return f"{hundredths:.0f}\u00a0%"
+
+
+def unbroken(text: str) -> str:
+    """Return a rule's words that go to a new line before a sign of comparison, never between it and its number."""
+    return re.sub("([<>≤=≠]) ", "\\1\u00a0", text)
 
 
 def plain(number: float) -> str:

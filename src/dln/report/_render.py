@@ -103,7 +103,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = ("alike", "plain", "points", "signed", "percent", "bar", "step_chart")
+    own = ("alike", "plain", "points", "signed", "percent", "bar", "step_chart", "unbroken")
     environment.filters |= {name: getattr(_geometry, name) for name in own}
     environment.filters |= {"thousands": thousands, "counted": counted, "weight_text": weight_text}
     environment.globals["usual"] = _geometry.percent(USUAL)

@@ -1,23 +1,29 @@
-// §title
-// §facts No other code is needed.
+// «form.title() | comment»
+// «facts» No other code is needed.
 
 /** Values by column name; null, undefined and NaN mean missing.
  * @typedef {Object} Row
-§properties
+«% for j, column in form.columns %»
+ * @property {«types(column)»|null} «names[j]» the column «column.name | json | comment»
+«% endfor %»
  */
 
-export const target = §target;
-export const columns = [§columns];
-export const intercept = §intercept;
+export const target = «form.target | json»;
+export const columns = [«columns»];
+export const intercept = «form.circuit.intercept | number»;
 export const rules = [
-§rules
+«% for rule in form.rules %»
+  { rule: «rule.text | json», weight: «rule.weight | number» },
+«% endfor %»
 ];
 
-// Weights are summed as whole numbers of 1e§exponent and scaled once, so that the sum is exact.
-const SCALE = §scale;
-const INTERCEPT = §start;
-const STEPS = [§steps];
-§codes
+// Weights are summed as whole numbers of 1e« -form.decimals» and scaled once, so that the sum is exact.
+const SCALE = «form.scale | number»;
+const INTERCEPT = «form.intercept»;
+const STEPS = [«form.rules | map(attribute="steps") | join(", ")»];
+«% for j, column in form.columns if column.categories is not none %»
+const CODES_«j» = [«codes(column)»];
+«% endfor %»
 
 function read(row, name) {
   if (!Object.hasOwn(row, name)) {
@@ -53,9 +59,20 @@ function code(row, name, known) {
  * @param {Row} row
  * @returns {boolean[]} */
 export function fires(row) {
-§declarations
+«% for j, column in form.columns %»
+«% if column.categories is none %»
+  const «names[j]» = number(row, «column.name | json»);
+«% else %»
+  const «names[j]» = code(row, «column.name | json», CODES_«j»);
+«% endif %»
+«% endfor %»
+«% for part in form.parts %»
+  const part_«loop.index0» = «text(part)»;
+«% endfor %»
   return [
-§fires
+«% for rule in form.rules %»
+    «text(rule.expression)», // «rule.text | comment»
+«% endfor %»
   ];
 }
 
@@ -63,7 +80,7 @@ export function fires(row) {
  * @param {Row} row
  * @returns {number} */
 export function predict(row) {
-  return fires(row).reduce((total, fired, i) => (fired ? total + STEPS[i] : total), INTERCEPT) §sign SCALE;
+  return fires(row).reduce((total, fired, i) => (fired ? total + STEPS[i] : total), INTERCEPT) «"/" if form.decimals >= 0 else "*"» SCALE;
 }
 
 /** Why: the prediction, and the rules that fire with what each adds to it.
