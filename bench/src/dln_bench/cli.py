@@ -179,21 +179,30 @@ def report(
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Default: report/ beside the first file.")
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A page of docs whose parts <!-- name --> … <!-- end --> are written anew."),
+    ] = None,
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Fit and draw models of insurance, estate and yacht.")
     ] = True,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Write tables and figures, ours beside the paper's: report.md, tables/*.csv, figures/*.svg."""
+    """Write tables and figures, ours beside the paper's: report.md and figures/*.svg."""
     from dln.cli._printing import show
     from dln_bench._results import ResultFileError, read_results
     from dln_bench.report._report import NoResultsError, write_report
 
     folder = Path(out) if out is not None else Path(results[0]).parent / "report"
     try:
-        written = write_report(read_results(results), folder, pictures=pictures)
+        written = write_report(
+            read_results(results), folder, pictures=pictures, page=None if page is None else Path(page)
+        )
     except (NoResultsError, ResultFileError) as error:
         raise UsageError(str(error)) from None
+    except FileNotFoundError as error:
+        message = f"--page must be a file, got {page!r}: {error.strerror}"
+        raise UsageError(message) from None
     except (NotADirectoryError, FileExistsError) as error:
         message = f"--out must be a folder, got {str(folder)!r}: {error.strerror}"
         raise UsageError(message) from None

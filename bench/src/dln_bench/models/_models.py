@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sklearn.compose import TransformedTargetRegressor
@@ -50,6 +50,8 @@ class Model:
         Changes the fitted model before it is tested.
     paper : str
         The model of the paper's tables that it stands beside.
+    weighs_operations : bool
+        Of the trials within one standard error of the lowest squared error, the cheapest model counts, not the best.
 
     """
 
@@ -61,6 +63,7 @@ class Model:
     changes: Mapping[str, Any] = field(default_factory=dict)
     finish: Callable[[Any, Split], None] | None = None
     paper: str = ""
+    weighs_operations: bool = False
 
 
 def _scaled(title: str, paper: str, model: Callable[[int], Any], space: Space | None = None) -> Model:
@@ -177,6 +180,7 @@ PAPER: Final[dict[str, Model]] = {
 #: The published method with named options.
 OPTIONS: Final[dict[str, Model]] = {
     "dln-float16": _option("DLN, float16", rounded_to_float16),
+    "dln-cheap": replace(_option("DLN, operations weighed"), weighs_operations=True),
     "dln-open": _option("DLN, open links", sum_links="open"),
     "dln-refit": _option("DLN, refit", refit=True),
     "dln-cosine": _option("DLN, cosine rate", learning_rate_schedule="cosine"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from dln_bench.datasets import names
 from dln_bench.models._models import MODELS, PAPER
 from dln_bench.report import _paper
+from dln_bench.report._cells import Table, signed
+from dln_bench.report._pictures import Drawn
 from dln_bench.report._scores import Entry, Scores, average, average_ranks
-from dln_bench.report._tables import Table, common, signed
+from dln_bench.report._tables import common, n_common
 
 #: Changes of mean R² up to this are none.
 COMPARABLE: Final = 0.005
@@ -21,14 +23,24 @@ COMPARABLE: Final = 0.005
 Verdict = tuple[str, bool | str] | None
 
 
-def claim_table(scores: Scores) -> Table:
-    """Return the paper's sentences, our numbers, and whether they hold."""
+def claim_table(scores: Scores, drawn: Mapping[str, Drawn]) -> Table:
+    """Return the paper's sentences, our numbers, and whether they hold; `drawn` are the decision pictures."""
     rows = []
     for sentence, check in CLAIMS.items():
         verdict = check(scores)
         found, holds = ("no results yet", "–") if verdict is None else verdict
         rows.append((sentence, found, holds if isinstance(holds, str) else "yes" if holds else "no"))
-    note = f"Main tables at {scores.budget} trials; changes of mean R² up to {COMPARABLE:g} count as none."
+    for dataset, (numbers, bits) in _paper.INPUTS.items():
+        sentence = f"{dataset}: {numbers[0]} of {numbers[1]} continuous inputs"
+        sentence += f" and {bits[0]} of {bits[1]} one-hot inputs" if bits[1] else ""
+        one = drawn.get(dataset)
+        holds = "–" if one is None else "yes" if (one.numbers, one.bits) == (numbers, bits) else "no"
+        rows.append((f"{sentence} are used", "not drawn" if one is None else one.inputs, holds))
+    entries = [entry for model in PAPER if scores.has(entry := scores.entry(model))]
+    note = (
+        f"Main tables at {scores.budget} trials, over the {n_common(scores, entries)} datasets with results of "
+        f"{len(entries)} of the {len(PAPER)} models; changes of mean R² up to {COMPARABLE:g} count as none."
+    )
     return Table("The paper's sentences", ("the paper", "here", "holds"), tuple(rows), (note,))
 
 

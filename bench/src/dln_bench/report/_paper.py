@@ -43,6 +43,10 @@ ABLATION_ROWS: Final[Mapping[str, tuple[float, float, float]]] = MappingProxyTyp
 )
 #: R² of the models that the paper draws.
 DRAWN: Final[Mapping[str, float]] = MappingProxyType({"insurance": 0.866, "estate": 0.758, "yacht": 0.997})
+#: Continuous and one-hot inputs that they use, of those there are.
+INPUTS: Final[Mapping[str, tuple[tuple[int, int], tuple[int, int]]]] = MappingProxyType(
+    {"insurance": ((2, 2), (2, 12)), "estate": ((6, 6), (0, 0)), "yacht": ((3, 6), (0, 0))}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,26 @@ def budgets() -> Mapping[tuple[str, int], float]:
     return {
         (_name(row["model"]), trials): float(row[str(trials)]) for row in _rows("hpo_budget_r2") for trials in BUDGETS
     }
+
+
+@cache
+def datasets() -> Mapping[str, tuple[int, int, int, int]]:
+    """Return training rows, test rows, continuous and one-hot columns by dataset.
+
+    >>> datasets()["mpg"]
+    (294, 98, 6, 2)
+    """
+    counts = ("train_rows", "test_rows", "continuous", "categorical_columns")
+    return {
+        row["dataset"]: (int(row[counts[0]]), int(row[counts[1]]), int(row[counts[2]]), int(row[counts[3]]))
+        for row in _rows("datasets")
+    }
+
+
+@cache
+def explanations() -> Mapping[tuple[str, str, str], str]:
+    """Return why ours differs from the paper's: (model, dataset or "*", "accuracy" or "operations") -> reason."""
+    return {(row["model"], row["dataset"], row["of"]): row["reason"] for row in _rows("explanations")}
 
 
 def _name(name: str) -> str:

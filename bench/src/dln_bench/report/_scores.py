@@ -60,6 +60,8 @@ class Difference:
     error: float | None
     #: Half a unit of the paper's last printed digit.
     rounding: float
+    #: The paper's number.
+    printed: float
 
     @property
     def is_marked(self) -> bool:
@@ -135,7 +137,7 @@ class Scores:
             r = self._correlation(metric, entry, dataset)
             variance = own.std**2 / own.seeds + (std**2 - 2 * r * own.std * std) / _paper.SEEDS
             error = math.sqrt(max(variance, 0.0))
-        return Difference(own.mean - printed.mean, error, _rounding(metric, printed.mean))
+        return Difference(own.mean - printed.mean, error, _rounding(metric, printed.mean), printed.mean)
 
     def _correlation(self, metric: Metric, entry: Entry, dataset: str) -> float:
         """Return the median correlation over splits with other models at their largest budget."""
@@ -167,10 +169,13 @@ def average(metric: str, values: Iterable[float]) -> float:
     >>> average("r2", [0.5, 0.7]), round(average("rmse", [1.0, 100.0]), 9)
     (0.6, 10.0)
     """
-    listed = list(values)
-    if metric == "r2":
-        return statistics.fmean(listed)
-    return statistics.geometric_mean([value or 1.0 for value in listed])  # a constant costs nothing and counts as one
+    return statistics.fmean(values) if metric == "r2" else geometric_mean(values)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean; a constant costs nothing and counts as one, and negative R² have none."""
+    listed = [value or 1.0 for value in values]
+    return statistics.geometric_mean(listed) if min(listed) > 0 else math.nan
 
 
 def average_ranks(blocks: Mapping[str, Sequence[float]], *, higher: bool) -> dict[str, float]:
