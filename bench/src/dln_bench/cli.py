@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -241,7 +242,7 @@ class _Watch:
         passed = time.monotonic() - self._start
         left = passed / (self.done - self._begun) * (self._units - self.done)
         for result in done.results:
-            text = f"{self.done}/{self._units}  {_line(result)}  about {_clock(left)} left"
+            text = f"{self.done}/{self._units}  {_line(result)}  about {timedelta(seconds=round(left))} left"
             print_status(text)
 
 
@@ -249,18 +250,6 @@ def _line(result: Result) -> str:
     trials = f"  {result.trials_run} of {result.trials} trials" if result.trials else ""
     size = f"  {result.conditions} conditions" if result.conditions is not None else ""
     return f"{result.unit}{trials}  R² {result.r2:.3f}{size}  {result.seconds:.1f} s"
-
-
-def _clock(seconds: float) -> str:
-    """Return a duration for reading.
-
-    >>> _clock(42), _clock(125), _clock(7325)
-    ('42 s', '2 min', '2 h 02 min')
-    """
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / MINUTE), MINUTE)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
 
 
 # --- options ----------------------------------------------------------------------------------------------------------

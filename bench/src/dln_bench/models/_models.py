@@ -17,7 +17,8 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor, RuleRegressor
-from dln.tune import Space, paper_space
+from dln.tune import PAPER_GRID, Space, paper_space
+from dln.tune import _draw as draw_from_grid
 from dln_bench._split import Split
 from dln_bench.datasets import Facts
 from dln_bench.models import _spaces
@@ -92,8 +93,14 @@ def _option(title: str, finish: Callable[[Any, Split], None] | None = None, **ch
 
 
 def _ablation(title: str, **changes: Any) -> Model:
-    """Return the published method without one of its parts, with a search of its own."""
-    return Model(title, _network, _spaces.with_fixed(paper_space, changes), changes=changes)
+    """Return the published method without one of its parts, with a search of its own for all that is not set."""
+    grid = {name: values for name, values in PAPER_GRID.items() if name not in changes}
+
+    def space(trial: Any) -> dict[str, Any]:
+        params = {**draw_from_grid(DLNRegressor, grid, trial), **changes}
+        return {name: params[name] for name in (*PAPER_GRID, *changes)}
+
+    return Model(title, _network, space, changes=changes)
 
 
 def _rules(max_conditions: int) -> Model:

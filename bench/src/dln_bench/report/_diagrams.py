@@ -14,6 +14,7 @@ from dln.circuit._gates import CANDIDATE_ORDER
 from dln.circuit._words import number_text
 from dln.network._network import Network, open_links
 from dln.network._train import Trained
+from dln.readers._draw import Picture
 from dln_bench import datasets
 from dln_bench._split import Split, split
 from dln_bench.report._figures import Figure, canvas, to_svg
@@ -137,32 +138,23 @@ def _workflow(model: Any, rows: Split) -> Figure:
     network, last = model.trained_.network, model.trained_.epochs[-1]
     wiring = network.wiring
     steps = {
-        "Preparation": f"{len(rows.X_train):,} rows, {len(model.encoder_.scaled)} numbers scaled to [0, 1],\n"
+        "Preparation": f"{len(rows.X_train):,} rows, {len(model.encoder_.scaled)} numbers scaled to [0, 1],<br/>"
         f"{wiring.n_bits} bits of categories; target standardised",
-        "Search": "Optuna draws parameters, 2 to 4 folds test them;\nthe lowest squared error wins (not in this fit)",
-        "Training": f"{wiring.n_thresholds} thresholds, {wiring.n_neurons} neurons, {last.epoch} epochs,\n"
+        "Search": "Optuna draws parameters, 2 to 4 folds test them;<br/>the lowest squared error wins (not here)",
+        "Training": f"{wiring.n_thresholds} thresholds, {wiring.n_neurons} neurons, {last.epoch} epochs,<br/>"
         f"temperature {model.temperature:g} → {last.temperature:.2g}",
-        "Discretisation": "the likeliest gate and links of each neuron;\n"
+        "Discretisation": "the likeliest gate and links of each neuron;<br/>"
         f"{last.open_rules} of {len(wiring.rule_rows)} links of the sum ≥ {model.sum_link_threshold:g}",
-        "Simplification": f"{len(model.circuit_.rules)} rules, {model.rules_.n_conditions} conditions;\n"
+        "Simplification": f"{len(model.circuit_.rules)} rules, {model.rules_.n_conditions} conditions;<br/>"
         "no prediction changes",
-        "Evaluation": f"R² {model.score(rows.X_test, rows.y_test):.3f} on {len(rows.X_test):,} test rows,\n"
+        "Evaluation": f"R² {model.score(rows.X_test, rows.y_test):.3f} on {len(rows.X_test):,} test rows,<br/>"
         f"{model.cost('select').total:,} operations (select)",
     }
-    with canvas(5.2, 6.2) as (figure, ax):
-        ax.axis("off")
-        arrow = {"arrowstyle": "-|>", "color": "#5f6368", "linewidth": 1.2}
-        for i, (title, text) in enumerate(steps.items()):
-            y = -float(i)
-            box = {"boxstyle": "round,pad=0.5", "facecolor": "#dfeaf5", "edgecolor": "#5f6368"}
-            ax.text(0.0, y, title, ha="center", va="center", fontsize=10.5, bbox=box)
-            ax.text(0.34, y, text, ha="left", va="center", fontsize=9)
-            if i:
-                ax.annotate("", (0.0, y + 0.24), (0.0, y + 0.76), arrowprops=arrow)
-        ax.set_xlim(-0.3, 1.75)
-        ax.set_ylim(-len(steps) + 0.5, 0.5)
-        picture = to_svg(figure)
-    return Figure("workflow", f"The workflow, with the numbers of the fit above on {DATASET}.", picture)
+    labels = [f"<b>{title}</b><br/>{text}" for title, text in steps.items()]
+    nodes = "; ".join(f"{i} [label=<{label}>]" for i, label in enumerate(labels))
+    style = 'node [shape=box, style="rounded,filled", fillcolor="#dfeaf5", fontname="Helvetica,Arial,sans-serif"]'
+    dot = f"digraph {{ {style} {nodes}; {' -> '.join(map(str, range(len(steps))))} }}"
+    return Figure("workflow", f"The workflow, with the numbers of the fit above on {DATASET}.", Picture(dot).svg)
 
 
 def _training(fits: Sequence[Any]) -> Figure:

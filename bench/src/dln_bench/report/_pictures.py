@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from dln.circuit._cone import node_columns
@@ -27,14 +27,7 @@ class Drawn:
     """A decision picture, and the inputs that its model uses of those there are."""
 
     figure: Figure
-    numbers: tuple[int, int]
-    bits: tuple[int, int]
-
-    @property
-    def inputs(self) -> str:
-        """The inputs in words."""
-        bits = f" and {self.bits[0]} of {self.bits[1]} one-hot" if self.bits[1] else ""
-        return f"{self.numbers[0]} of {self.numbers[1]} continuous{bits} inputs"
+    inputs: str
 
 
 def decision_pictures(scores: Scores) -> dict[str, Drawn]:
@@ -62,22 +55,22 @@ def _smallest(result: Result, printed: float) -> tuple[float, int, Result, Any]:
 
 
 def _drawn(lacking: float, n_conditions: int, result: Result, model: Any, printed: float) -> Drawn:
-    found, used = measures(model, split(result.dataset, result.seed)), _inputs_used(model.circuit_)
-    fact = datasets.facts(result.dataset)
-    drawn = Drawn(Figure("", "", ""), (used[0], len(fact.continuous)), (used[1], fact.n_categorical_columns))
+    found, inputs = measures(model, split(result.dataset, result.seed)), _inputs_used(model.circuit_, result.dataset)
     caption = (
         f"{result.dataset}: DLNRegressor(max_conditions=100) pruned to {n_conditions} conditions in {found['rules']} "
         f"rules, seed {result.seed}, test R² {score(found['r2'])}, where the model that the paper draws has "
         f"{score(printed)}. It takes {amount(found['multiply'])} (multiply) or {amount(found['select'])} (select) "
-        f"operations and uses {drawn.inputs}. Seed and size were chosen by the test R² that the paper prints"
+        f"operations and uses {inputs}. Seed and size were chosen by the test R² that the paper prints"
         f"{', which none reached' if lacking else ''}, so this R² is no estimate of accuracy."
     )
-    return replace(drawn, figure=Figure(f"decision-{result.dataset}", caption, str(model.plot(max_rules=None).svg)))
+    return Drawn(Figure(f"decision-{result.dataset}", caption, str(model.plot(max_rules=None).svg)), inputs)
 
 
-def _inputs_used(circuit: Any) -> tuple[int, int]:
-    """Return the number columns and the category bits that rules use."""
+def _inputs_used(circuit: Any, dataset: str) -> str:
+    """Return how many number columns and category bits rules use, of those there are."""
+    fact = datasets.facts(dataset)
     columns = {column for rule in circuit.rules for column in node_columns(circuit, rule.node)}
     numbers = sum(circuit.columns[column].categories is None for column in columns)
     bits = {(test.column, code) for test in circuit.literals if hasattr(test, "codes") for code in test.codes}
-    return numbers, len(bits)
+    one_hot = f" and {len(bits)} of {fact.n_categorical_columns} one-hot" if fact.n_categorical_columns else ""
+    return f"{numbers} of {len(fact.continuous)} continuous{one_hot} inputs"

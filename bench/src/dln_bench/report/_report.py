@@ -11,7 +11,7 @@ from typing import Final
 from dln_bench._results import Result
 from dln_bench.report import _figures, _tables
 from dln_bench.report._cells import Table
-from dln_bench.report._claims import claim_table
+from dln_bench.report._claims import claim_table, expectation_table
 from dln_bench.report._diagrams import diagrams
 from dln_bench.report._figures import Figure
 from dln_bench.report._pictures import decision_pictures
@@ -58,6 +58,7 @@ def write_report(results: Sequence[Result], folder: Path, *, pictures: bool = Tr
         "budgets": _tables.budget_table(scores),
         "ablations": _tables.ablation_table(scores),
         "sentences": claim_table(scores, drawn),
+        "expectations": expectation_table(scores),
         "coverage": _tables.coverage_table(scores),
     }
     tables = {name: one for name, one in tables.items() if len(one.head) > 1 and (one.rows or name == "marked")}
