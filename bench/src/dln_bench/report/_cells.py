@@ -18,6 +18,8 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    #: Whether all columns but the first are numbers, which stand on the right.
+    is_numeric: bool = True
 
 
 def score(value: float, digits: int = 3) -> str:

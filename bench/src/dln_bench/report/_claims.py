@@ -49,7 +49,7 @@ def claim_table(scores: Scores, drawn: Mapping[str, Drawn]) -> Table:
         f"Main tables at {scores.budget} trials, over the {n_common(scores, entries)} datasets with results of "
         f"{len(entries)} of the {len(PAPER)} models; changes of mean R² up to {COMPARABLE:g} count as none."
     )
-    return Table("The paper's sentences", ("the paper", "here", "holds"), tuple(rows), (note,))
+    return Table("The paper's sentences", ("the paper", "here", "holds"), tuple(rows), (note,), is_numeric=False)
 
 
 def expectation_table(scores: Scores) -> Table:
@@ -67,7 +67,7 @@ def expectation_table(scores: Scores) -> Table:
         trials = f", {entry.trials} trials" if entry.trials else ""
         rows.append((f"{entry.title}{trials}: mean R² at least {least:.3f}", found, holds))
     note = "Operations under multiply and select, geometric means; the paper's DLN has 29.8K."
-    return Table("Expectations", ("expected", "here", "holds"), tuple(rows), (note,))
+    return Table("Expectations", ("expected", "here", "holds"), tuple(rows), (note,), is_numeric=False)
 
 
 def _ten(scores: Scores, budget: int | None = None) -> list[Entry] | None:

@@ -90,8 +90,9 @@ def fill(page: Path, parts: Mapping[str, str], figures: Sequence[Figure]) -> Non
     def part(mark: re.Match[str]) -> str:
         name = mark[1]
         text = parts.get(name, "*No results yet.*")
+        file = page.parent / "pictures" / f"{page.stem}-{name}.svg"
+        file.unlink(missing_ok=True)
         if (figure := drawn.get(name)) is not None:
-            file = page.parent / "pictures" / f"{page.stem}-{name}.svg"
             file.parent.mkdir(exist_ok=True)
             file.write_text(figure.svg, encoding="utf-8")
             text = f"![{name}](pictures/{file.name})\n\n*{figure.caption}*"
@@ -112,7 +113,7 @@ def markdown(table: Table) -> list[str]:
     def row(cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
-    lines = [row(table.head), f"| --- |{' ---: |' * (len(table.head) - 1)}"]
+    lines = [row(table.head), f"| --- |{(' ---: |' if table.is_numeric else ' --- |') * (len(table.head) - 1)}"]
     lines += [row(cells) for cells in table.rows]
     for note in table.notes:
         lines += ["", note]

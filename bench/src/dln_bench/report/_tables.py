@@ -38,6 +38,7 @@ TITLES: Final[dict[Metric, str]] = {
     "multiply": "Operations, reading multiply",
 }
 SHORT: Final[dict[Metric, str]] = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "multiply": "multiply", "select": "select"}
+DIFFERENCES: Final = {"r2": "of R²", "rmse": "in percent", "mae": "in percent", "multiply": "as a factor"}
 #: Metrics that a marked difference has one reason for.
 KINDS: Final[dict[str, tuple[Metric, ...]]] = {"accuracy": ("r2", "rmse", "mae"), "operations": ("multiply", "select")}
 MEANS: Final[dict[str, Callable[[Iterable[float]], float]]] = {
@@ -60,8 +61,8 @@ def metric_table(scores: Scores, metric: Metric) -> Table:
         rows.append((f"{title} mean", *(_averages(scores, own, entry, mean) for _, entry, own in columns)))
     rows.append(("average rank", *(_rank(scores, own, entry) for _, entry, own in columns)))
     note = (
-        "In a cell: ours, the paper's (mean ± standard deviation over splits), and the paired difference ± its "
-        f"standard error{'' if metric == 'r2' else ' in percent of the paper'}; {MARK}: more than two standard errors. "
+        f"At {scores.budget} trials. In a cell: ours, the paper's (mean ± standard deviation over splits), and the "
+        f"paired difference ± its standard error ({DIFFERENCES[metric]}); {MARK}: more than two standard errors. "
         "Averages over the datasets that a model has, ranks over those that all have."
     )
     return Table(
@@ -80,14 +81,22 @@ def _three_lines(scores: Scores, metric: Metric, entry: Entry, dataset: str) -> 
 
 
 def difference_text(metric: str, found: Difference) -> str:
-    """Return a difference to the paper's ± its standard error, with a mark: of R² as it is, else in percent.
+    """Return a difference to the paper's ± its standard error, with a mark.
+
+    R² as it is, RMSE and MAE in percent, operations as a factor.
 
     >>> difference_text("r2", Difference(0.0213, 0.004, 0.0005, 0.5)), difference_text("mae", Difference(-2, 1, 0, 40))
     ('+0.021 ± 0.004 ◆', '−5.0 % ± 2.5')
+    >>> difference_text("select", Difference(30_000, 1000, 50, 20_000))
+    '×2.50 ± 0.05 ◆'
     """
-    share, digits, unit = (1.0, 3, "") if metric == "r2" else (found.printed / 100, 1, " %")
-    error = "" if found.error is None else f" ± {found.error / share:.{digits}f}"
-    return f"{signed(found.value / share, digits)}{unit}{error}{f' {MARK}' if found.is_marked else ''}"
+    unit, size, digits = (1.0, "", 3) if metric == "r2" else (found.printed / 100, " %", 1)
+    text = f"{signed(found.value / unit, digits)}{size}"
+    if metric in KINDS["operations"]:
+        unit, digits = found.printed, 2
+        text = f"×{1 + found.value / unit:.2f}"
+    error = "" if found.error is None else f" ± {found.error / unit:.{digits}f}"
+    return f"{text}{error}{f' {MARK}' if found.is_marked else ''}"
 
 
 def _both(metric: str, own: Spread | None, printed: _paper.Printed | None) -> str:
@@ -143,6 +152,10 @@ def marked_table(scores: Scores) -> Table:
     """Return every difference of more than two standard errors with its explanation, together where it is the same."""
     by_reason: dict[tuple[str, str, str], list[str]] = {}
     for entry in [entry for model in PAPER if scores.has(entry := scores.entry(model))]:
+        is_short = MODELS[entry.model].space is not None and entry.trials < _paper.TABLE_TRIALS
+        otherwise = (
+            f"Our search had {entry.trials} trials, the paper's {_paper.TABLE_TRIALS}." if is_short else UNEXPLAINED
+        )
         for dataset in names():
             for kind, metrics in KINDS.items():
                 found = {metric: scores.difference(metric, entry, dataset) for metric in metrics}
@@ -155,7 +168,7 @@ def marked_table(scores: Scores) -> Table:
                 ]
                 if marked:
                     known = _paper.explanations()
-                    reason = known.get((entry.model, dataset, kind)) or known.get((entry.model, "*", kind), UNEXPLAINED)
+                    reason = known.get((entry.model, dataset, kind)) or known.get((entry.model, "*", kind), otherwise)
                     n_splits = len(scores.seeds(entry, dataset))
                     few = f"; {n_splits} of {_paper.SEEDS} splits" if n_splits < _paper.SEEDS else ""
                     cell = f"{dataset} ({', '.join(marked)}{few})"
@@ -164,7 +177,8 @@ def marked_table(scores: Scores) -> Table:
     n_marked = sum(len(cells) for cells in by_reason.values())
     missing = sum(len(cells) for (*_, reason), cells in by_reason.items() if reason == UNEXPLAINED)
     note = f"{n_marked} pairs of model and dataset are marked, {missing} of them unexplained."
-    return Table("Differences of more than two standard errors", ("model", "of", "cells", "reason"), rows, (note,))
+    head = ("model", "of", "cells", "reason")
+    return Table("Differences of more than two standard errors", head, rows, (note,), is_numeric=False)
 
 
 def coverage_table(scores: Scores) -> Table:
@@ -195,7 +209,7 @@ def coverage_table(scores: Scores) -> Table:
         f"{len(groups[1])} large ones. Cut: a search ended "
         "before its last trial. Hours are of searches and last fits, by the clock."
     )
-    return Table("What was run", head, tuple(rows), (note,))
+    return Table("What was run", head, tuple(rows), (note,), is_numeric=False)
 
 
 def _wanted(model: str) -> list[int]:
