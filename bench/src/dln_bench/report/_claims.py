@@ -14,7 +14,7 @@ from dln_bench.report import _paper
 from dln_bench.report._cells import Table, amount, score, signed
 from dln_bench.report._pictures import Drawn
 from dln_bench.report._scores import Entry, Metric, Scores, average, average_ranks
-from dln_bench.report._tables import common, n_common
+from dln_bench.report._tables import common, n_common, paired_means
 
 #: Changes of mean R² up to this are none.
 COMPARABLE: Final = 0.005
@@ -132,12 +132,12 @@ def _pareto(scores: Scores) -> Verdict:
 def _gains_most(scores: Scores) -> Verdict:
     gains = {}
     for model in PAPER:
-        few, many = (scores.entry(model, budget) for budget in (_paper.BUDGETS[0], _paper.BUDGETS[-1]))
-        shared = [name for name in names() if scores.seeds(few, name) and scores.seeds(many, name)]
-        if not shared:
+        means = paired_means(
+            scores, [scores.entry(model, budget) for budget in (_paper.BUDGETS[0], _paper.BUDGETS[-1])]
+        )
+        if means is None:
             return None
-        means = [statistics.fmean(scores.means("r2", entry, shared).values()) for entry in (few, many)]
-        gains[model] = means[1] - means[0]
+        gains[model] = means[-1] - means[0]
     most = max(gains, key=lambda model: gains[model])
     return f"{MODELS[most].title} {signed(gains[most])}, random forest {signed(gains['forest'])}", most == "forest"
 
@@ -156,14 +156,8 @@ def _alike(scores: Scores) -> Verdict:
 
 def _change(scores: Scores, variant: str) -> float | None:
     """Return the change of mean R² by a variant, on the splits that both have."""
-    budget = _paper.ABLATION_TRIALS
-    own, other = Entry("dln", budget), Entry(variant, budget)
-    by_dataset = []
-    for name in names():
-        before, after = scores.values("r2", own, name), scores.values("r2", other, name)
-        shared = sorted(set(before) & set(after))
-        by_dataset += [statistics.fmean(after[seed] - before[seed] for seed in shared)] if shared else []
-    return statistics.fmean(by_dataset) if by_dataset else None
+    means = paired_means(scores, [Entry(model, _paper.ABLATION_TRIALS) for model in ("dln", variant)])
+    return None if means is None else means[1] - means[0]
 
 
 def _ablated(variant: str, holds: Callable[[float], bool]) -> Callable[[Scores], Verdict]:

@@ -264,7 +264,7 @@ def learner_table(scores: Scores) -> Table:
         "Mean R² over datasets, and the mean of their paired differences to the paper's DLN ± standard error; "
         "geometric means of sizes and operations; median seconds of a fit on one core."
     )
-    return Table("Learners", head, tuple(rows), (note,))
+    return Table("Learners", head, tuple(rows), (note, *incomplete(scores, wanted)))
 
 
 def _mean_difference(scores: Scores, entry: Entry) -> str:
@@ -282,22 +282,25 @@ def _named(*, small: bool) -> list[str]:
     return [name for name in names() if (facts(name).expected_rows < LARGE) == small]
 
 
+def paired_means(scores: Scores, entries: Sequence[Entry]) -> list[float] | None:
+    """Return mean R² over the splits that all entries have, each dataset counting once; None if there are none."""
+    values = {name: [scores.values("r2", entry, name) for entry in entries] for name in names()}
+    shared = {name: set.intersection(*map(set, found)) for name, found in values.items()}
+    by_dataset = [
+        [statistics.fmean(found[seed] for seed in sorted(shared[name])) for found in values[name]]
+        for name in names()
+        if shared[name]
+    ]
+    return [statistics.fmean(means) for means in zip(*by_dataset, strict=True)] or None
+
+
 def budget_table(scores: Scores) -> Table:
     """Return mean R² at the three budgets, with arrows, over the splits that have all of them."""
     rows = []
     for model in (*PAPER, "lightgbm"):
-        entries = [scores.entry(model, trials) for trials in _paper.BUDGETS]
-        if not all(scores.has(entry) for entry in entries):
+        by_budget = paired_means(scores, [scores.entry(model, trials) for trials in _paper.BUDGETS])
+        if by_budget is None:
             continue
-        by_budget: list[float] = []
-        for entry in entries:
-            by_dataset = []
-            for dataset in names():
-                values = [scores.values("r2", each, dataset) for each in entries]
-                shared = [seed for seed in values[0] if all(seed in each for each in values)]
-                own = scores.values("r2", entry, dataset)
-                by_dataset += [statistics.fmean(own[seed] for seed in shared)] if shared else []
-            by_budget.append(statistics.fmean(by_dataset))
         printed = [_paper.budgets().get((model, trials)) for trials in _paper.BUDGETS]
         rows.append(
             (
@@ -309,7 +312,9 @@ def budget_table(scores: Scores) -> Table:
             )
         )
     head = ("model", *(f"{trials} trials" for trials in _paper.BUDGETS))
-    return Table("Mean R² by budget", head, tuple(rows), ("Ours above, the paper's below.",))
+    notes = incomplete(scores, [scores.entry(model, _paper.BUDGETS[-1]) for model in PAPER])
+    note = "Ours above, the paper's below; over the splits that have all three budgets."
+    return Table("Mean R² by budget", head, tuple(rows), (note, *notes))
 
 
 def _with_arrows(values: Sequence[float | None]) -> list[str]:
