@@ -149,8 +149,8 @@ def test_missing_seeds_and_trials_are_in_the_notes(results):
     some = [one for one in results if one.model == "ridge" and one.trials == 128]
     cut = [replace(one, trials_run=40) if one.dataset == "bike" else one for one in some]
     notes = _tables.metric_table(Scores([one for one in cut if one.dataset != "mpg" or one.seed < 3]), "r2").notes
-    assert "Ridge, splits of 10: mpg 3." in notes
-    assert "Ridge, trials of 128, at least: bike 40." in notes
+    assert "Ridge: 3 of 10 splits on mpg." in notes
+    assert "Ridge: at least 40 of 128 trials on bike." in notes
 
 
 def test_budgets_have_arrows(scores):

@@ -404,18 +404,16 @@ def dataset_table() -> Table:
 
 def incomplete(scores: Scores, entries: Iterable[Entry]) -> list[str]:
     """Return notes on seeds that are missing and on searches that had fewer trials than they were to have."""
-    notes = []
+    titles: dict[str, list[str]] = {}  # what models lack alike is one note
     for entry in entries:
-        lacking = [
-            f"{name} {len(found)}" for name in names() if 0 < len(found := scores.seeds(entry, name)) < _paper.SEEDS
-        ]
-        if lacking:
-            notes.append(f"{entry.title}, splits of {_paper.SEEDS}: {', '.join(lacking)}.")
-        cut = [
-            f"{name} {min(result.trials_run for result in short)}"
-            for name in names()
-            if (short := [one for one in scores.seeds(entry, name).values() if one.trials_run < one.trials])
-        ]
-        if cut:
-            notes.append(f"{entry.title}, trials of {entry.trials}, at least: {', '.join(cut)}.")
-    return notes
+        lacking: dict[str, list[str]] = {}
+        for name in names():
+            found = scores.seeds(entry, name).values()
+            if 0 < len(found) < _paper.SEEDS:
+                lacking.setdefault(f"{len(found)} of {_paper.SEEDS} splits", []).append(name)
+            if (least := min((one.trials_run for one in found), default=entry.trials)) < entry.trials:
+                lacking.setdefault(f"at least {least} of {entry.trials} trials", []).append(name)
+        for what, where in lacking.items():
+            text = f"{what} on {'all datasets' if len(where) == len(names()) else ', '.join(where)}"
+            titles.setdefault(text, []).append(entry.title)
+    return [f"{'; '.join(models)}: {text}." for text, models in titles.items()]
