@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -125,8 +126,10 @@ def _origin(scores: Scores) -> str:
     units = len(scores.results)
     commits = Counter(one.commit for one in scores.results)
     machines = sorted({one.machine for one in scores.results if one.machine})
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "numba", "optuna"))
     return (
         f"{units:,} units under the paper's protocol (splits of seeds 0 to 9; features and target clipped at the "
         f"training percentiles 0.5 and 99.5, scores of the clipped target; standard deviations with ddof=1). Commits: "
-        f"{', '.join(sorted(commits))}. Machines: {'; '.join(machines)}."
+        f"{', '.join(sorted(commits))}. Machines: {'; '.join(machines)}. "
+        f"This page was written with {libraries}."
     )
