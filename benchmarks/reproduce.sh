@@ -23,4 +23,4 @@ bench --models forest --trials $budgets --seeds 10
 bench --models adaboost,svr,mlp --trials $budgets --datasets small --seeds 10
 bench --models adaboost,svr,mlp --trials $budgets --datasets large --seeds 3
 dln-bench pack "$out" --out benchmarks/results/paper.jsonl.gz
-dln-bench report benchmarks/results/paper.jsonl.gz --out report
+dln-bench report benchmarks/results/paper.jsonl.gz --out report --page docs/reproduction.md

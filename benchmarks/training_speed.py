@@ -22,7 +22,7 @@ from measure import machine, seconds
 
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
-from dln.network._network import Network, build_network
+from dln.network._network import Architecture, Network, build_network
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference import Forward, ReferenceNetwork, mean_loss
@@ -41,15 +41,8 @@ def network_of(layers: tuple[int, ...]) -> Network:
     """Sixty literals, eight candidate links and gates per neuron."""
     rng = np.random.default_rng(0)
     cutoffs = [np.sort(rng.uniform(0.1, 0.9, CUTOFFS_PER_FEATURE)).astype(np.float32) for _ in range(N_FEATURES)]
-    return build_network(
-        cutoffs,
-        0,
-        layer_sizes=layers,
-        n_candidate_links=N_CANDIDATES,
-        n_candidate_gates=N_CANDIDATES,
-        concatenate_inputs=True,
-        rng=rng,
-    )
+    shape = Architecture(layers, CUTOFFS_PER_FEATURE, N_CANDIDATES, N_CANDIDATES, concatenate_inputs=True)
+    return build_network(cutoffs, 0, shape, rng)
 
 
 def rows_of(n: int) -> layout.Data:

@@ -9,25 +9,9 @@ import pytest
 from bench_tables import SHARED
 from dln_bench import datasets
 from dln_bench.datasets import DatasetError
+from dln_bench.report import _paper
 
-#: The paper's table: training rows, test rows, continuous columns, one-hot columns.
-PAPER = {
-    "abalone": (3132, 1045, 7, 2),
-    "airfoil": (1127, 376, 5, 0),
-    "bike": (13032, 4345, 6, 14),
-    "ccpp": (7145, 2382, 4, 0),
-    "concrete": (753, 252, 8, 0),
-    "electrical": (7500, 2500, 12, 0),
-    "energy": (576, 192, 6, 4),
-    "estate": (310, 104, 6, 0),
-    "housing": (15324, 5109, 8, 4),
-    "infrared": (763, 255, 31, 6),
-    "insurance": (1002, 335, 2, 12),
-    "mpg": (294, 98, 6, 2),
-    "parkinsons": (4406, 1469, 18, 1),
-    "wine": (3988, 1330, 11, 0),
-    "yacht": (231, 77, 6, 0),
-}
+PAPER = _paper.datasets()
 
 
 @pytest.mark.usefixtures("packaged")

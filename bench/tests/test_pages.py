@@ -23,3 +23,13 @@ def test_commands_on_the_pages_have_options_that_exist(page):
                 shown = run(words[1], "--help").stdout
                 for word in words:
                     assert not word.startswith("-") or word in shown, line
+
+
+def test_the_reproduction_has_few_words_and_small_pictures():
+    """At most 1200 words besides what is written from results, and 600 KB of pictures, each of them shown."""
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    written = re.compile(r"<!-- \S+ -->.*?<!-- end -->", re.DOTALL)
+    assert len(written.sub("", page).split()) <= 1200
+    pictures = list((ROOT / "docs" / "pictures").glob("reproduction-*"))
+    assert all(f"pictures/{picture.name})" in page for picture in pictures)
+    assert sum(picture.stat().st_size for picture in pictures) <= 600_000

@@ -96,3 +96,15 @@ def test_the_float16_model_has_rounded_numbers(tmp_path):
     assert exact.r2 == pytest.approx(rounded.r2, abs=0.01)
     assert MODELS["dln-float16"].changes == {}
     assert exact.rules == rounded.rules
+
+
+def test_a_search_can_weigh_operations(tmp_path):
+    """Of the trials within a standard error of the best, a small network is kept; the search is that of the default."""
+    file = tmp_path / "results.jsonl"
+    assert small(file, datasets=["mpg"], models=["dln", "dln-cheap"], trials=[0, 6]) == []
+    results = {(one.model, one.trials): one for one in read_results([file])}
+    assert ("dln-cheap", 0) not in results
+    best, cheap = results["dln", 6], results["dln-cheap", 6]
+    assert cheap.select <= best.select
+    assert cheap.cv_mse == best.cv_mse
+    assert [path.name for path in (tmp_path / "results.studies").glob("*.log")] == ["mpg-dln-0.log"]

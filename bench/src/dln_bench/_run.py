@@ -81,6 +81,7 @@ def units_of(
         for model in dict.fromkeys(models)
         for dataset in sorted(rows, key=lambda name: (rows[name], name))
         for budget in (sorted(set(trials)) if MODELS[model].space else [0])
+        if budget or not MODELS[model].weighs_operations  # without trials there is nothing to weigh
     ]
 
 

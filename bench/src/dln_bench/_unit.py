@@ -7,11 +7,11 @@ import platform
 import subprocess
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from dln_bench._results import Result, Unit
 from dln_bench._split import Protocol, Split, split
 from dln_bench.models._measures import measures
 from dln_bench.models._models import MODELS
+
+#: Networks that are fitted where operations are weighed, too.
+N_WEIGHED: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Searched:
     folds: int = 0
     trials: int = 0
     seconds: float = 0.0
+    #: Parameters of complete trials whose error is within one standard error of the lowest.
+    as_good: tuple[Mapping[str, Any], ...] = ()
 
 
 def run_work(work: Work, studies: Path, seconds: float | None = None) -> list[Result]:
@@ -66,13 +71,26 @@ def run_work(work: Work, studies: Path, seconds: float | None = None) -> list[Re
         fitted: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
         for unit in work.units:
             best = searched[unit.trials]
+            params = best.params
+            if MODELS[unit.model].weighs_operations and best.as_good:
+                params = min(_smallest(unit, best.as_good), key=lambda each: _fit(unit, each, rows)["select"])
             # Budgets often agree on the best parameters: then the model is the same.
-            known = (found for model, params, found in fitted if (model, params) == (unit.model, best.params))
+            known = (found for model, same, found in fitted if (model, same) == (unit.model, params))
             if (found := next(known, None)) is None:
-                found = _fit(unit, best.params, rows)
-                fitted.append((unit.model, best.params, found))
+                found = _fit(unit, params, rows)
+                fitted.append((unit.model, params, found))
             results.append(_result(unit, best, found))
     return results
+
+
+def _smallest(unit: Unit, as_good: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return parameters of the smallest networks, by the rules in the sum, then by neurons, then by thresholds."""
+
+    def size(params: Mapping[str, Any]) -> tuple[int, int, int]:
+        network = _made(unit.model, unit.dataset, unit.seed).set_params(**params)
+        return network.hidden_layer_sizes[-1], sum(network.hidden_layer_sizes), network.n_thresholds
+
+    return sorted(as_good, key=size)[:N_WEIGHED]
 
 
 def _made(model: str, dataset: str, seed: int) -> Any:
@@ -147,7 +165,12 @@ def _search(work: Work, rows: Split, studies: Path, limit: float | None) -> dict
             raise ValueError(message)
         best = min(complete, key=lambda trial: (trial.value, trial.number))
         seconds = sum(trial.seconds for trial in first)
-        found[budget] = Searched(dict(best.params), best.value, study.folds, len(first), seconds)
+        error = float(np.std(best.fold_values, ddof=1)) / len(best.fold_values) ** 0.5
+        as_good: list[Mapping[str, Any]] = []
+        for trial in complete:
+            if trial.value <= best.value + error and trial.params not in as_good:
+                as_good.append(trial.params)
+        found[budget] = Searched(dict(best.params), best.value, study.folds, len(first), seconds, tuple(as_good))
     return found
 
 

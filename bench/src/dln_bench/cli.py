@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -179,21 +180,30 @@ def report(
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="FOLDER", help="Default: report/ beside the first file.")
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A page of docs whose parts <!-- name --> … <!-- end --> are written anew."),
+    ] = None,
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Fit and draw models of insurance, estate and yacht.")
     ] = True,
     quiet: _options.Quiet = False,
 ) -> None:
-    """Write tables and figures, ours beside the paper's: report.md, tables/*.csv, figures/*.svg."""
+    """Write tables and figures, ours beside the paper's: report.md and figures/*.svg."""
     from dln.cli._printing import show
     from dln_bench._results import ResultFileError, read_results
     from dln_bench.report._report import NoResultsError, write_report
 
     folder = Path(out) if out is not None else Path(results[0]).parent / "report"
     try:
-        written = write_report(read_results(results), folder, pictures=pictures)
+        written = write_report(
+            read_results(results), folder, pictures=pictures, page=None if page is None else Path(page)
+        )
     except (NoResultsError, ResultFileError) as error:
         raise UsageError(str(error)) from None
+    except FileNotFoundError as error:
+        message = f"--page must be a file, got {page!r}: {error.strerror}"
+        raise UsageError(message) from None
     except (NotADirectoryError, FileExistsError) as error:
         message = f"--out must be a folder, got {str(folder)!r}: {error.strerror}"
         raise UsageError(message) from None
@@ -232,7 +242,7 @@ class _Watch:
         passed = time.monotonic() - self._start
         left = passed / (self.done - self._begun) * (self._units - self.done)
         for result in done.results:
-            text = f"{self.done}/{self._units}  {_line(result)}  about {_clock(left)} left"
+            text = f"{self.done}/{self._units}  {_line(result)}  about {timedelta(seconds=round(left))} left"
             print_status(text)
 
 
@@ -240,18 +250,6 @@ def _line(result: Result) -> str:
     trials = f"  {result.trials_run} of {result.trials} trials" if result.trials else ""
     size = f"  {result.conditions} conditions" if result.conditions is not None else ""
     return f"{result.unit}{trials}  R² {result.r2:.3f}{size}  {result.seconds:.1f} s"
-
-
-def _clock(seconds: float) -> str:
-    """Return a duration for reading.
-
-    >>> _clock(42), _clock(125), _clock(7325)
-    ('42 s', '2 min', '2 h 02 min')
-    """
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / MINUTE), MINUTE)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
 
 
 # --- options ----------------------------------------------------------------------------------------------------------

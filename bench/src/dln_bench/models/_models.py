@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sklearn.compose import TransformedTargetRegressor
@@ -17,7 +17,8 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor, RuleRegressor
-from dln.tune import Space, paper_space
+from dln.tune import PAPER_GRID, Space, paper_space
+from dln.tune import _draw as draw_from_grid
 from dln_bench._split import Split
 from dln_bench.datasets import Facts
 from dln_bench.models import _spaces
@@ -50,6 +51,8 @@ class Model:
         Changes the fitted model before it is tested.
     paper : str
         The model of the paper's tables that it stands beside.
+    weighs_operations : bool
+        Of the trials within one standard error of the lowest squared error, the cheapest model counts, not the best.
 
     """
 
@@ -61,6 +64,7 @@ class Model:
     changes: Mapping[str, Any] = field(default_factory=dict)
     finish: Callable[[Any, Split], None] | None = None
     paper: str = ""
+    weighs_operations: bool = False
 
 
 def _scaled(title: str, paper: str, model: Callable[[int], Any], space: Space | None = None) -> Model:
@@ -89,8 +93,14 @@ def _option(title: str, finish: Callable[[Any, Split], None] | None = None, **ch
 
 
 def _ablation(title: str, **changes: Any) -> Model:
-    """Return the published method without one of its parts, with a search of its own."""
-    return Model(title, _network, _spaces.with_fixed(paper_space, changes), changes=changes)
+    """Return the published method without one of its parts, with a search of its own for all that is not set."""
+    grid = {name: values for name, values in PAPER_GRID.items() if name not in changes}
+
+    def space(trial: Any) -> dict[str, Any]:
+        params = {**draw_from_grid(DLNRegressor, grid, trial), **changes}
+        return {name: params[name] for name in (*PAPER_GRID, *changes)}
+
+    return Model(title, _network, space, changes=changes)
 
 
 def _rules(max_conditions: int) -> Model:
@@ -177,6 +187,7 @@ PAPER: Final[dict[str, Model]] = {
 #: The published method with named options.
 OPTIONS: Final[dict[str, Model]] = {
     "dln-float16": _option("DLN, float16", rounded_to_float16),
+    "dln-cheap": replace(_option("DLN, operations weighed"), weighs_operations=True),
     "dln-open": _option("DLN, open links", sum_links="open"),
     "dln-refit": _option("DLN, refit", refit=True),
     "dln-cosine": _option("DLN, cosine rate", learning_rate_schedule="cosine"),

@@ -6,8 +6,6 @@ perceptrons of a few hundred to twenty thousand weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dln.tune import Space
@@ -99,32 +97,3 @@ def with_prefix(space: Space, prefix: str) -> Space:
         return {f"{prefix}{key}": value for key, value in space(trial).items()}
 
     return placed
-
-
-def with_fixed(space: Space, fixed: Mapping[str, Any]) -> Space:
-    """Return a space without some of its parameters, which are set instead."""
-
-    def fewer(trial: Any) -> dict[str, Any]:
-        return {**space(_FixedTrial(trial, fixed)), **fixed}
-
-    return fewer
-
-
-@dataclass(frozen=True, slots=True)
-class _FixedTrial:
-    """An Optuna trial with some of its parameters set."""
-
-    trial: Any
-    fixed: Mapping[str, Any]
-
-    def suggest_float(self, name: str, *arguments: Any, **more: Any) -> Any:
-        """Return the value that is set, or Optuna's."""
-        return self.fixed[name] if name in self.fixed else self.trial.suggest_float(name, *arguments, **more)
-
-    def suggest_int(self, name: str, *arguments: Any, **more: Any) -> Any:
-        """Return the value that is set, or Optuna's."""
-        return self.fixed[name] if name in self.fixed else self.trial.suggest_int(name, *arguments, **more)
-
-    def suggest_categorical(self, name: str, *arguments: Any, **more: Any) -> Any:
-        """Return the value that is set, or Optuna's."""
-        return self.fixed[name] if name in self.fixed else self.trial.suggest_categorical(name, *arguments, **more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -11,25 +11,63 @@ import numpy as np
 from dln_bench.datasets import names
 from dln_bench.models._models import MODELS, PAPER
 from dln_bench.report import _paper
-from dln_bench.report._scores import Entry, Scores, average, average_ranks
-from dln_bench.report._tables import Table, common, signed
+from dln_bench.report._cells import Table, amount, score, signed
+from dln_bench.report._pictures import Drawn
+from dln_bench.report._scores import Entry, Metric, Scores, average, average_ranks
+from dln_bench.report._tables import common, n_common, paired_means
 
 #: Changes of mean R² up to this are none.
 COMPARABLE: Final = 0.005
 
+READINGS: Final[tuple[Metric, ...]] = ("multiply", "select")
+#: The least mean R² over fifteen datasets that was expected of a model.
+EXPECTED: Final = {
+    Entry("dln"): 0.810,
+    Entry("dln", 128): 0.825,
+    Entry("dln-100-3"): 0.812,
+    Entry("dln-3-refit", 128): 0.835,
+    Entry("rules"): 0.830,
+    Entry("lightgbm", 128): 0.845,
+}
 #: Our number, and whether the sentence holds, or under which reading; None: results are missing.
 Verdict = tuple[str, bool | str] | None
 
 
-def claim_table(scores: Scores) -> Table:
-    """Return the paper's sentences, our numbers, and whether they hold."""
+def claim_table(scores: Scores, drawn: Mapping[str, Drawn]) -> Table:
+    """Return the paper's sentences, our numbers, and whether they hold; `drawn` are the decision pictures."""
     rows = []
     for sentence, check in CLAIMS.items():
         verdict = check(scores)
         found, holds = ("no results yet", "–") if verdict is None else verdict
         rows.append((sentence, found, holds if isinstance(holds, str) else "yes" if holds else "no"))
-    note = f"Main tables at {scores.budget} trials; changes of mean R² up to {COMPARABLE:g} count as none."
-    return Table("The paper's sentences", ("the paper", "here", "holds"), tuple(rows), (note,))
+    for dataset, printed in _paper.INPUTS.items():
+        inputs = drawn[dataset].inputs if dataset in drawn else ""
+        holds = ("yes" if inputs == printed else "no") if inputs else "–"
+        rows.append((f"{dataset}: the model drawn uses {printed}", inputs or "not drawn", holds))
+    entries = [entry for model in PAPER if scores.has(entry := scores.entry(model))]
+    note = (
+        f"Main tables at {scores.budget} trials, over the {n_common(scores, entries)} datasets with results of "
+        f"{len(entries)} of the {len(PAPER)} models; changes of mean R² up to {COMPARABLE:g} count as none."
+    )
+    return Table("The paper's sentences", ("the paper", "here", "holds"), tuple(rows), (note,), is_numeric=False)
+
+
+def expectation_table(scores: Scores) -> Table:
+    """Return the mean R² that was expected of our models before they were run, and what they have."""
+    rows = []
+    for entry, least in EXPECTED.items():
+        means = scores.means("r2", entry, names())
+        found, holds = "no results yet", "–"
+        if means:
+            mean = statistics.fmean(means.values())
+            size = [amount(average(one, scores.means(one, entry, names()).values())) for one in READINGS]
+            found, holds = f"{score(mean)}, operations {' and '.join(size)}", "yes" if mean >= least else "no"
+        if 0 < len(means) < len(names()):
+            found, holds = f"{found} ({len(means)} of {len(names())} datasets)", "–"
+        trials = f", {entry.trials} trials" if entry.trials else ""
+        rows.append((f"{entry.title}{trials}: mean R² at least {least:.3f}", found, holds))
+    note = "Operations under multiply and select, geometric means; the paper's DLN has 29.8K."
+    return Table("Expectations", ("expected", "here", "holds"), tuple(rows), (note,), is_numeric=False)
 
 
 def _ten(scores: Scores, budget: int | None = None) -> list[Entry] | None:
@@ -57,7 +95,7 @@ def _cheaper(model: str, times: float) -> Callable[[Scores], Verdict]:
     def check(scores: Scores) -> Verdict:
         entries = [scores.entry("dln"), scores.entry(model)]
         ratios = []
-        for reading in ("multiply", "select"):
+        for reading in READINGS:
             blocks = common(scores, reading, entries)
             if not blocks["dln"]:
                 return None
@@ -78,7 +116,7 @@ def _pareto(scores: Scores) -> Verdict:
     for budget in _paper.BUDGETS:
         if (entries := _ten(scores, budget)) is None or not (accuracy := common(scores, "r2", entries))["dln"]:
             return None
-        for reading in ("multiply", "select"):
+        for reading in READINGS:
             cost = common(scores, reading, entries)
             own = (average(reading, cost["dln"]), average("r2", accuracy["dln"]))
             better = [
@@ -94,12 +132,12 @@ def _pareto(scores: Scores) -> Verdict:
 def _gains_most(scores: Scores) -> Verdict:
     gains = {}
     for model in PAPER:
-        few, many = (scores.entry(model, budget) for budget in (_paper.BUDGETS[0], _paper.BUDGETS[-1]))
-        shared = [name for name in names() if scores.seeds(few, name) and scores.seeds(many, name)]
-        if not shared:
+        means = paired_means(
+            scores, [scores.entry(model, budget) for budget in (_paper.BUDGETS[0], _paper.BUDGETS[-1])]
+        )
+        if means is None:
             return None
-        means = [statistics.fmean(scores.means("r2", entry, shared).values()) for entry in (few, many)]
-        gains[model] = means[1] - means[0]
+        gains[model] = means[-1] - means[0]
     most = max(gains, key=lambda model: gains[model])
     return f"{MODELS[most].title} {signed(gains[most])}, random forest {signed(gains['forest'])}", most == "forest"
 
@@ -118,14 +156,8 @@ def _alike(scores: Scores) -> Verdict:
 
 def _change(scores: Scores, variant: str) -> float | None:
     """Return the change of mean R² by a variant, on the splits that both have."""
-    budget = _paper.ABLATION_TRIALS
-    own, other = Entry("dln", budget), Entry(variant, budget)
-    by_dataset = []
-    for name in names():
-        before, after = scores.values("r2", own, name), scores.values("r2", other, name)
-        shared = sorted(set(before) & set(after))
-        by_dataset += [statistics.fmean(after[seed] - before[seed] for seed in shared)] if shared else []
-    return statistics.fmean(by_dataset) if by_dataset else None
+    means = paired_means(scores, [Entry(model, _paper.ABLATION_TRIALS) for model in ("dln", variant)])
+    return None if means is None else means[1] - means[0]
 
 
 def _ablated(variant: str, holds: Callable[[float], bool]) -> Callable[[Scores], Verdict]:

@@ -1,4 +1,4 @@
-"""The figures: R² against operations and conditions, spread over datasets, correlations of models.
+"""The figures: R² against operations, its spread over datasets, correlations of models.
 
 A model has the same colour and marker everywhere; the paper's numbers are grey.
 """
@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 
 from dln_bench.datasets import names
-from dln_bench.models._models import MODELS, OPTIONS, PAPER, PEERS, RULES, SIZED
+from dln_bench.models._models import MODELS, PAPER
 from dln_bench.report import _paper
 from dln_bench.report._scores import Entry, Scores, average
-from dln_bench.report._tables import common
+from dln_bench.report._tables import common, n_common
 
 #: Paul Tol's muted colours for the baselines, stronger ones of Okabe and Ito for ours and its nearest peers.
 STYLES: Final[Mapping[str, tuple[str, str]]] = {
@@ -33,12 +33,7 @@ STYLES: Final[Mapping[str, tuple[str, str]]] = {
     "dln": ("#0072b2", "*"),
     "rules": ("#d55e00", "P"),
     "lightgbm": ("#e69f00", "X"),
-    "ebm": ("#000000", "d"),
-    "figs": ("#009e73", "8"),
-    "rulefit": ("#56b4e9", "H"),
-    "cart": ("#ddcc77", "^"),
 }
-_OTHER: Final = ("#777777", "o")
 _PAPER: Final = "#b0b0b0"
 _INK: Final = "#222222"
 _LINES: Final = (":", "--", "-")
@@ -46,7 +41,7 @@ _LINES: Final = (":", "--", "-")
 _LOWEST_R2: Final = -0.1
 _STYLE: Final[dict[Any, Any]] = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # Verdana has the same widths
     "font.size": 10,
     "axes.edgecolor": "#5f6368",
     "axes.labelcolor": _INK,
@@ -56,7 +51,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "xtick.color": _INK,
     "ytick.color": _INK,
     "svg.hashsalt": "dln",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
 }
 
 
@@ -70,8 +65,8 @@ class Figure:
 
 
 def style(model: str) -> tuple[str, str]:
-    """Return colour and marker of a model, those of its family for one of several sizes."""
-    return STYLES.get(model, STYLES.get(model.partition("-")[0], _OTHER))
+    """Return colour and marker of a model."""
+    return STYLES[model]
 
 
 def pareto(scores: Scores) -> Figure | None:
@@ -79,7 +74,7 @@ def pareto(scores: Scores) -> Figure | None:
     points: dict[int, dict[str, tuple[float, float]]] = {}
     for budget in _paper.BUDGETS:
         entries = [entry for model in PAPER if scores.has(entry := scores.entry(model, budget))]
-        found = _points(scores, entries, "multiply")
+        found, n_shared = _points(scores, entries, "multiply"), n_common(scores, entries)
         if len(found) > 1:
             points[budget] = found
     if not points:
@@ -94,6 +89,7 @@ def pareto(scores: Scores) -> Figure | None:
     }
     with canvas(9.0, 5.6) as (figure, ax):
         ax.set_xscale("log")
+        ax.margins(x=0.12)
         for x, y in printed.values():
             ax.plot(x, y, "o", color="white", markeredgecolor=_PAPER, markersize=6, zorder=1)
         _frontier(ax, list(printed.values()), color=_PAPER, linestyle="-", label="the paper, 128 trials")
@@ -108,10 +104,11 @@ def pareto(scores: Scores) -> Figure | None:
         ax.set_ylabel("test R² (mean over datasets)")
         figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=9)
         _label(figure, ax, {MODELS[model].title: point for model, point in last.items()}, list(printed.values()))
-        picture = _svg(figure)
+        picture = to_svg(figure)
     caption = (
         "Mean R² against operations at three budgets of search, with the Pareto frontiers; large markers: "
-        f"{max(points)} trials; hollow star: DLN under the reading select; grey: the paper's."
+        f"{max(points)} trials, over the {n_shared} datasets that all have; hollow star: DLN under the reading select; "
+        "grey: the paper's."
     )
     return Figure("pareto", caption, picture)
 
@@ -139,34 +136,6 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
     return kept
 
 
-def conditions(scores: Scores) -> Figure | None:
-    """Draw mean R² against conditions, a line for a model at several sizes."""
-    models = ["tree", "forest", "dln", *OPTIONS, *RULES, *PEERS, *SIZED]
-    entries = [
-        entry for model in models if scores.has(entry := Entry(model)) or scores.has(entry := scores.entry(model))
-    ]
-    entries = [entry for entry in entries if scores.means("conditions", entry, names())]
-    points = _points(scores, entries, "conditions")
-    if len(points) < 2:  # noqa: PLR2004 (a figure compares)
-        return None
-    with canvas(9.0, 5.6) as (figure, ax):
-        ax.set_xscale("log")
-        for family in dict.fromkeys(model.partition("-")[0] for model in (*RULES, *SIZED)):
-            line = sorted(point for model, point in points.items() if model.partition("-")[0] == family)
-            ax.plot(*zip(*line, strict=True), color=style(family)[0], linewidth=1.2, zorder=2) if line else None
-        for model, (x, y) in points.items():
-            _point(ax, model, x, y, size=5 if model in SIZED else 9)
-        ax.set_xlabel("conditions (geometric mean over datasets)")
-        ax.set_ylabel("test R² (mean over datasets)")
-        named = {MODELS[model].title: point for model, point in points.items() if model not in SIZED or "-100" in model}
-        _label(figure, ax, named, [])
-        picture = _svg(figure)
-    caption = (
-        "Mean R² against conditions, the comparisons that a model prints or makes. A line joins sizes of one kind."
-    )
-    return Figure("conditions", caption, picture)
-
-
 def boxes(scores: Scores) -> Figure | None:
     """Draw the spread of R² over datasets for each model, the paper's beside it in grey."""
     models = [*PAPER, "rules", "lightgbm"]
@@ -185,9 +154,11 @@ def boxes(scores: Scores) -> Figure | None:
         ax.set_ylabel("test R²")
         ax.set_xlim(-0.6, len(blocks) - 0.4)
         ax.set_ylim(max(ax.get_ylim()[0], _LOWEST_R2), 1.03)
-        picture = _svg(figure)
-    n_datasets = len(next(iter(blocks.values())))
-    caption = f"R² over {n_datasets} datasets, each the mean over splits. Grey: the paper's, over fifteen."
+        picture = to_svg(figure)
+    caption = (
+        f"R² over {n_common(scores, entries)} datasets (dots), each the mean over splits: median, quartiles, and the "
+        "range up to 1.5 times their distance. Grey: the paper's, over fifteen."
+    )
     return Figure("boxes", caption, picture)
 
 
@@ -229,7 +200,7 @@ def correlations(scores: Scores) -> Figure | None:
                 ink = "k" if value > (floor + 1) / 2 else "w"
                 ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=ink)
         figure.colorbar(image, ax=list(axes), shrink=0.7, pad=0.03)
-        picture = _svg(figure)
+        picture = to_svg(figure)
     return Figure("correlations", "Pearson correlation of the models' R² over datasets.", picture)
 
 
@@ -250,13 +221,11 @@ def _label(
 ) -> None:
     """Write names beside their points, so that they cover neither points nor each other."""
     from adjustText import adjust_text
-    from matplotlib.patheffects import withStroke
 
     figure.canvas.draw()  # settles the axes
     figure.set_layout_engine("none")
-    texts = [ax.text(x, y, name, fontsize=9.5, zorder=3.5) for name, (x, y) in points.items()]
-    for text in texts:
-        text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
+    texts = [ax.text(x, y, name, fontsize=9.5, zorder=3.5, bbox=box) for name, (x, y) in points.items()]
     xs, ys = zip(*(*points.values(), *others), strict=True)
     arrows = {"arrowstyle": "-", "color": _PAPER, "linewidth": 0.6}
     adjust_text(texts, xs, ys, ax=ax, expand=(1.2, 1.6), force_text=(0.4, 0.8), iter_lim=100, arrowprops=arrows)
@@ -279,7 +248,7 @@ def canvas(width: float, height: float, panels: int = 1) -> Iterator[Any]:
         yield figure, axes
 
 
-def _svg(figure: Any) -> str:
+def to_svg(figure: Any) -> str:
     """Return a figure's picture, the same for the same figure."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -17,19 +17,6 @@ ABLATION_TRIALS: Final = 32
 BUDGETS: Final = (32, 64, 128)
 #: Seeds behind every mean.
 SEEDS: Final = 10
-#: The paper's names of models and variants that are not ours.
-NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "decision_tree": "tree",
-        "random_forest": "forest",
-        "original": "dln",
-        "no_temperature_schedule": "no-schedule",
-        "two_phases": "two-phases",
-        "subspace_16": "subspace-16",
-        "subspace_4": "subspace-4",
-        "no_concatenation": "no-concatenation",
-    }
-)
 #: R² rank, rank of operations and geometric mean of operations of the ablations, as printed.
 ABLATION_ROWS: Final[Mapping[str, tuple[float, float, float]]] = MappingProxyType(
     {
@@ -43,6 +30,14 @@ ABLATION_ROWS: Final[Mapping[str, tuple[float, float, float]]] = MappingProxyTyp
 )
 #: R² of the models that the paper draws.
 DRAWN: Final[Mapping[str, float]] = MappingProxyType({"insurance": 0.866, "estate": 0.758, "yacht": 0.997})
+#: Inputs that they use.
+INPUTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "insurance": "2 of 2 continuous and 2 of 12 one-hot inputs",
+        "estate": "6 of 6 continuous inputs",
+        "yacht": "3 of 6 continuous inputs",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +57,7 @@ def table(metric: str) -> Mapping[tuple[str, str], Printed]:
     """
     column = "mean_r2" if metric == "r2" else metric
     return {
-        (_name(row["model"]), row["dataset"]): Printed(
-            float(row[column]), float(row["std_r2"]) if metric == "r2" else None
-        )
+        (row["model"], row["dataset"]): Printed(float(row[column]), float(row["std_r2"]) if metric == "r2" else None)
         for row in _rows(metric)
     }
 
@@ -77,7 +70,7 @@ def ablations() -> Mapping[tuple[str, str], Printed]:
     Printed(mean=0.988, std=0.0099)
     """
     return {
-        (_name(row["variant"]), row["dataset"]): Printed(float(row["mean_r2"]), float(row["std_r2"]))
+        (row["variant"], row["dataset"]): Printed(float(row["mean_r2"]), float(row["std_r2"]))
         for row in _rows("ablation_r2")
     }
 
@@ -89,13 +82,27 @@ def budgets() -> Mapping[tuple[str, int], float]:
     >>> budgets()["dln", 32]
     0.802
     """
+    return {(row["model"], trials): float(row[str(trials)]) for row in _rows("hpo_budget_r2") for trials in BUDGETS}
+
+
+@cache
+def datasets() -> Mapping[str, tuple[int, int, int, int]]:
+    """Return training rows, test rows, continuous and one-hot columns by dataset.
+
+    >>> datasets()["mpg"]
+    (294, 98, 6, 2)
+    """
+    counts = ("train_rows", "test_rows", "continuous", "categorical_columns")
     return {
-        (_name(row["model"]), trials): float(row[str(trials)]) for row in _rows("hpo_budget_r2") for trials in BUDGETS
+        row["dataset"]: (int(row[counts[0]]), int(row[counts[1]]), int(row[counts[2]]), int(row[counts[3]]))
+        for row in _rows("datasets")
     }
 
 
-def _name(name: str) -> str:
-    return NAMES.get(name, name)
+@cache
+def explanations() -> Mapping[tuple[str, str, str], str]:
+    """Return why ours differs from the paper's: (model, dataset or "*", "accuracy" or "operations") -> reason."""
+    return {(row["model"], row["dataset"], row["of"]): row["reason"] for row in _rows("explanations")}
 
 
 def _rows(name: str) -> list[dict[str, str]]:

@@ -60,6 +60,8 @@ class Difference:
     error: float | None
     #: Half a unit of the paper's last printed digit.
     rounding: float
+    #: The paper's number.
+    printed: float
 
     @property
     def is_marked(self) -> bool:
@@ -123,7 +125,8 @@ class Scores:
         The paper's splits are ours, so differences are paired, but it prints only mean and deviation over the splits.
         Where ours has k of the n = 10 splits, and r is the correlation of both over the splits, the variance is
         s²/k + p²/n - 2 r s p / n. For r stands the median correlation of ours with other models of ours on the same
-        splits; where the paper prints no deviation, ours stands for it.
+        splits; where the paper prints no deviation, ours stands for it. The deviation of fewer than ten
+        splits is taken to be no smaller than the paper's, of RMSE and MAE in the proportion of R².
         """
         own = self.spread(metric, entry, dataset)
         printed = printed_of(metric, beside or MODELS[entry.model].paper, dataset)
@@ -131,11 +134,25 @@ class Scores:
             return None
         error = None
         if own.std is not None:
-            std = own.std if printed.std is None else printed.std
+            ours = own.std * self._inflation(metric, entry, dataset)
+            theirs = ours if printed.std is None else printed.std
             r = self._correlation(metric, entry, dataset)
-            variance = own.std**2 / own.seeds + (std**2 - 2 * r * own.std * std) / _paper.SEEDS
+            variance = ours**2 / own.seeds + (theirs**2 - 2 * r * ours * theirs) / _paper.SEEDS
             error = math.sqrt(max(variance, 0.0))
-        return Difference(own.mean - printed.mean, error, _rounding(metric, printed.mean))
+        return Difference(own.mean - printed.mean, error, _rounding(metric, printed.mean), printed.mean)
+
+    def _inflation(self, metric: Metric, entry: Entry, dataset: str) -> float:
+        """Return by how much a deviation over few splits is too small: the paper's of R² over ours, at least 1."""
+        own, printed = self.spread("r2", entry, dataset), printed_of("r2", MODELS[entry.model].paper, dataset)
+        if (
+            metric in {"multiply", "select"}
+            or own is None
+            or printed is None
+            or not own.std
+            or own.seeds >= _paper.SEEDS
+        ):
+            return 1.0
+        return max(1.0, (printed.std or 0.0) / own.std)
 
     def _correlation(self, metric: Metric, entry: Entry, dataset: str) -> float:
         """Return the median correlation over splits with other models at their largest budget."""
@@ -167,10 +184,13 @@ def average(metric: str, values: Iterable[float]) -> float:
     >>> average("r2", [0.5, 0.7]), round(average("rmse", [1.0, 100.0]), 9)
     (0.6, 10.0)
     """
-    listed = list(values)
-    if metric == "r2":
-        return statistics.fmean(listed)
-    return statistics.geometric_mean([value or 1.0 for value in listed])  # a constant costs nothing and counts as one
+    return statistics.fmean(values) if metric == "r2" else geometric_mean(values)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean; a constant costs nothing and counts as one, and negative R² have none."""
+    listed = [value or 1.0 for value in values]
+    return statistics.geometric_mean(listed) if min(listed) > 0 else math.nan
 
 
 def average_ranks(blocks: Mapping[str, Sequence[float]], *, higher: bool) -> dict[str, float]:

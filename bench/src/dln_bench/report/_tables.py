@@ -5,19 +5,31 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from dln_bench._split import TEST_SHARE
 from dln_bench.datasets import facts, names
 from dln_bench.models._models import ABLATIONS, MODELS, OPTIONS, PAPER, PEERS, RULES
 from dln_bench.report import _paper
-from dln_bench.report._scores import METRICS, Entry, Metric, Scores, Spread, average, average_ranks, printed_of
+from dln_bench.report._cells import NOTHING, Table, amount, number, score, signed
+from dln_bench.report._scores import (
+    Difference,
+    Entry,
+    Metric,
+    Scores,
+    Spread,
+    average,
+    average_ranks,
+    geometric_mean,
+    printed_of,
+)
 
 #: Beside a difference that is more than two standard errors.
 MARK: Final = "◆"
-NOTHING: Final = "–"
+UNEXPLAINED: Final = "**unexplained**"
 #: Rows from which on a table is large.
 LARGE: Final = 2000
+HOUR: Final = 3600
 
 TITLES: Final[dict[Metric, str]] = {
     "r2": "R²",
@@ -25,81 +37,66 @@ TITLES: Final[dict[Metric, str]] = {
     "mae": "MAE",
     "multiply": "Operations, reading multiply",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of text."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
-def score(value: float, digits: int = 3) -> str:
-    """Return a number with decimals.
-
-    >>> score(0.80151), score(-0.25)
-    ('0.802', '−0.250')
-    """
-    return f"{value:.{digits}f}".replace("-", "−")
-
-
-def signed(value: float, digits: int = 3) -> str:
-    """Return a difference with its sign.
-
-    >>> signed(0.0123), signed(-0.5), signed(0.0001)
-    ('+0.012', '−0.500', '0.000')
-    """
-    text = f"{value:+.{digits}f}".replace("-", "−")
-    return text[1:] if float(text[1:]) == 0 else text
-
-
-def amount(value: float) -> str:
-    """Return a number with three digits, thousands and millions by letter.
-
-    >>> amount(0.00452), amount(1546), amount(29_783), amount(128_450_066), amount(7.97), amount(999.7)
-    ('0.00452', '1.55K', '29.8K', '128M', '7.97', '1.00K')
-    """
-    rounded = float(f"{value:.3g}")
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
-        if abs(rounded) >= size:
-            return f"{_three(rounded / size)}{letter}"
-    return _three(rounded)
-
-
-def _three(value: float) -> str:
-    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(value))))}f}" if value else "0"
-
-
-def number(metric: str) -> Callable[[float], str]:
-    """Return the way a metric is written."""
-    return score if metric == "r2" else amount
+SHORT: Final[dict[Metric, str]] = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "multiply": "multiply", "select": "select"}
+DIFFERENCES: Final = {"r2": "of R²", "rmse": "in percent", "mae": "in percent", "multiply": "as a factor"}
+#: Metrics that a marked difference has one reason for.
+KINDS: Final[dict[str, tuple[Metric, ...]]] = {"accuracy": ("r2", "rmse", "mae"), "operations": ("multiply", "select")}
+MEANS: Final[dict[str, Callable[[Iterable[float]], float]]] = {
+    "arithmetic": statistics.fmean,
+    "geometric": geometric_mean,
+}
 
 
 def metric_table(scores: Scores, metric: Metric) -> Table:
-    """Return a metric of the paper's ten: ours above the paper's, by dataset, with averages and ranks."""
+    """Return a metric of the paper's ten by dataset: ours, the paper's and the paired difference; averages, ranks."""
     entries = [entry for model in PAPER if scores.has(entry := scores.entry(model))]
     columns = [(entry.title, entry, metric) for entry in entries]
     if metric == "multiply":  # the readings differ for sums of rules alone
-        columns += [("DLN, select", entry, "select") for entry in entries if entry.model == "dln"]
-    rows = []
-    for dataset in scores.datasets:
-        printed = [printed_of(metric, entry.model, dataset) for _, entry, _ in columns]
-        owns = [scores.spread(own, entry, dataset) for _, entry, own in columns]
-        rows.append((dataset, *(_both(metric, own, one) for own, one in zip(owns, printed, strict=True))))
-    averages = [_averages(scores, own, entry) for _, entry, own in columns]
-    rows.append(("mean" if metric == "r2" else "geometric mean", *averages))
+        columns += [(f"{entry.title}, select", entry, "select") for entry in entries if entry.model == "dln"]
+    rows = [
+        (dataset, *(_three_lines(scores, own, entry, dataset) for _, entry, own in columns))
+        for dataset in scores.datasets
+    ]
+    for title, mean in MEANS.items():
+        rows.append((f"{title} mean", *(_averages(scores, own, entry, mean) for _, entry, own in columns)))
     rows.append(("average rank", *(_rank(scores, own, entry) for _, entry, own in columns)))
     note = (
-        "Ours above, the paper's below: mean ± standard deviation over splits; averages over the datasets that a model "
-        "has, ranks over those that all have."
+        f"At {scores.budget} trials. In a cell: ours, the paper's (mean ± standard deviation over splits), and the "
+        f"paired difference ± its standard error ({DIFFERENCES[metric]}); {MARK}: more than two standard errors. "
+        "Averages over the datasets that a model has, ranks over those that all have."
     )
-    notes = (note, *incomplete(scores, entries)) if metric == "r2" else ()
     return Table(
-        f"{TITLES[metric]}, {scores.budget} trials", ("dataset", *(one[0] for one in columns)), tuple(rows), notes
+        f"{TITLES[metric]}, {scores.budget} trials",
+        ("dataset", *(one[0] for one in columns)),
+        tuple(rows),
+        (note, *incomplete(scores, entries)),
     )
+
+
+def _three_lines(scores: Scores, metric: Metric, entry: Entry, dataset: str) -> str:
+    printed = printed_of(metric, MODELS[entry.model].paper, dataset)
+    cell = _both(metric, scores.spread(metric, entry, dataset), printed)
+    found = scores.difference(metric, entry, dataset)
+    return cell if found is None else f"{cell}<br>{difference_text(metric, found)}"
+
+
+def difference_text(metric: str, found: Difference) -> str:
+    """Return a difference to the paper's ± its standard error, with a mark.
+
+    R² as it is, RMSE and MAE in percent, operations as a factor.
+
+    >>> difference_text("r2", Difference(0.0213, 0.004, 0.0005, 0.5)), difference_text("mae", Difference(-2, 1, 0, 40))
+    ('+0.021 ± 0.004 ◆', '−5.0 % ± 2.5')
+    >>> difference_text("select", Difference(30_000, 1000, 50, 20_000))
+    '×2.50 ± 0.05 ◆'
+    """
+    unit, size, digits = (1.0, "", 3) if metric == "r2" else (found.printed / 100, " %", 1)
+    text = f"{signed(found.value / unit, digits)}{size}"
+    if metric in KINDS["operations"]:
+        unit, digits = found.printed, 2
+        text = f"×{1 + found.value / unit:.2f}"
+    error = "" if found.error is None else f" ± {found.error / unit:.{digits}f}"
+    return f"{text}{error}{f' {MARK}' if found.is_marked else ''}"
 
 
 def _both(metric: str, own: Spread | None, printed: _paper.Printed | None) -> str:
@@ -113,14 +110,15 @@ def _both(metric: str, own: Spread | None, printed: _paper.Printed | None) -> st
     return f"{cell(own)}<br>{cell(printed)}"
 
 
-def _averages(scores: Scores, metric: Metric, entry: Entry) -> str:
+def _averages(scores: Scores, metric: Metric, entry: Entry, mean: Callable[[Iterable[float]], float]) -> str:
     write = number(metric)
     own = scores.means(metric, entry)
     printed = [one.mean for name in own if (one := printed_of(metric, MODELS[entry.model].paper, name)) is not None]
-    text = write(average(metric, own.values())) if own else NOTHING
-    if own and len(own) < len(names()):
+    average = mean(own.values()) if own else math.nan
+    text = NOTHING if math.isnan(average) else write(average)
+    if len(own) < len(names()):
         text += f" ({len(own)} of {len(names())})"
-    return f"{text}<br>{write(average(metric, printed)) if printed else NOTHING}"
+    return f"{text}<br>{write(mean(printed)) if printed else NOTHING}"
 
 
 def common(scores: Scores, metric: str, entries: Sequence[Entry]) -> dict[str, list[float]]:
@@ -130,13 +128,18 @@ def common(scores: Scores, metric: str, entries: Sequence[Entry]) -> dict[str, l
     return {entry.model: [each[name] for name in shared] for entry, each in zip(entries, means, strict=True)}
 
 
+def n_common(scores: Scores, entries: Sequence[Entry]) -> int:
+    """Return the number of the paper's datasets that all models have results on."""
+    return sum(all(scores.seeds(entry, name) for entry in entries) for name in names())
+
+
 def _rank(scores: Scores, metric: Metric, entry: Entry) -> str:
     """Return the average rank among the paper's ten, ours above the paper's."""
     entries = [one for model in PAPER if scores.has(one := scores.entry(model))]
     own = common(scores, metric, entries)
-    shared = [name for name in names() if all(scores.seeds(one, name) for one in entries)]
-    if not shared:
+    if not n_common(scores, entries):
         return NOTHING
+    shared = [name for name in names() if all(scores.seeds(one, name) for one in entries)]
     printed = {
         one.model: [number.mean for name in shared if (number := printed_of(metric, one.model, name)) is not None]
         for one in entries
@@ -145,34 +148,89 @@ def _rank(scores: Scores, metric: Metric, entry: Entry) -> str:
     return "<br>".join(f"{rank:.2f}" for rank in ranks)
 
 
-def difference_table(scores: Scores) -> Table:
-    """Return ours minus the paper's R², paired by split, of the paper's ten and of our learners."""
-    models = [*PAPER, "dln-100", "dln-100-3", "rules"]
-    entries = [entry for model in models if scores.has(entry := scores.entry(model))]
-    entries += [Entry(model) for model in ("dln", "dln-100", "dln-100-3") if scores.has(Entry(model))]
-    entries = list(dict.fromkeys(entries))
+def marked_table(scores: Scores) -> Table:
+    """Return every difference of more than two standard errors with its explanation, together where it is the same."""
+    by_reason: dict[tuple[str, str, str], list[str]] = {}
+    for entry in [entry for model in PAPER if scores.has(entry := scores.entry(model))]:
+        is_short = MODELS[entry.model].space is not None and entry.trials < _paper.TABLE_TRIALS
+        otherwise = (
+            f"Our search had {entry.trials} trials, the paper's {_paper.TABLE_TRIALS}." if is_short else UNEXPLAINED
+        )
+        for dataset in names():
+            for kind, metrics in KINDS.items():
+                found = {metric: scores.difference(metric, entry, dataset) for metric in metrics}
+                if entry.model != "dln":
+                    found.pop("select", None)
+                marked = [
+                    f"{SHORT[metric]} {difference_text(metric, one).removesuffix(f' {MARK}')}"
+                    for metric, one in found.items()
+                    if one is not None and one.is_marked
+                ]
+                if marked:
+                    known = _paper.explanations()
+                    reason = known.get((entry.model, dataset, kind)) or known.get((entry.model, "*", kind), otherwise)
+                    n_splits = len(scores.seeds(entry, dataset))
+                    few = f"; {n_splits} of {_paper.SEEDS} splits" if n_splits < _paper.SEEDS else ""
+                    cell = f"{dataset} ({', '.join(marked)}{few})"
+                    by_reason.setdefault((entry.title, kind, reason), []).append(cell)
+    rows = tuple((title, kind, ", ".join(cells), reason) for (title, kind, reason), cells in by_reason.items())
+    n_marked = sum(len(cells) for cells in by_reason.values())
+    missing = sum(len(cells) for (*_, reason), cells in by_reason.items() if reason == UNEXPLAINED)
+    note = f"{n_marked} pairs of model and dataset are marked, {missing} of them unexplained."
+    head = ("model", "of", "cells", "reason")
+    return Table("Differences of more than two standard errors", head, rows, (note,), is_numeric=False)
+
+
+def coverage_table(scores: Scores) -> Table:
+    """Return what was run of each model at each budget: splits by size of table, trials, hours."""
+    groups = (_named(small=True), _named(small=False))
     rows = []
-    for dataset in scores.datasets:
-        cells = []
-        for entry in entries:
-            found = scores.difference("r2", entry, dataset)
-            if found is None:
-                cells.append(NOTHING)
-                continue
-            error = "" if found.error is None else f" ± {found.error:.3f}"
-            cells.append(f"{signed(found.value)}{error}{f' {MARK}' if found.is_marked else ''}")
-        rows.append((dataset, *cells))
+    for model in (*PAPER, *OPTIONS, *ABLATIONS, *RULES, *PEERS):
+        merged: dict[tuple[str, ...], tuple[list[str], list[float]]] = {}  # budgets that were run alike are one row
+        for entry in (Entry(model, trials) for trials in _wanted(model)):
+            by_group = [[scores.seeds(entry, name) for name in group] for group in groups]
+            results = [one for group in by_group for seeds in group for one in seeds.values()]
+            is_cut = any(one.trials_run < one.trials for one in results)
+            state = (
+                "complete" if len(results) == len(names()) * _paper.SEEDS else "partial" if results else "**not run**"
+            )
+            key = (*(_splits([len(seeds) for seeds in group]) for group in by_group), f"{state}{', cut' * is_cut}")
+            owns = not MODELS[model].searched_as and entry.trials == max(_wanted(model))
+            trials, seconds = merged.setdefault(key, ([], []))
+            trials.append(str(entry.trials) if MODELS[model].space else "none")
+            seconds += [one.fit_seconds + one.search_seconds * owns for one in results]
+        rows += [
+            (MODELS[model].title, ", ".join(trials), *key, f"{sum(seconds) / HOUR:.2f}" if seconds else NOTHING)
+            for key, (trials, seconds) in merged.items()
+        ]
+    head = ("model", "trials", "splits, small", "splits, large", "state", "core-hours")
     note = (
-        f"Mean difference over the same splits ± standard error; {MARK}: more than two standard errors. The paper "
-        "prints mean and deviation of its splits; their correlation with ours is estimated by that between our models. "
-        "Models that the paper does not have stand beside its DLN."
+        f"Splits of {_paper.SEEDS} on each of the {len(groups[0])} small tables (below {LARGE:,} rows) and the "
+        f"{len(groups[1])} large ones. Cut: a search ended "
+        "before its last trial. Hours are of searches and last fits, by the clock."
     )
-    return Table(
-        f"R² minus the paper's, paired by split, {scores.budget} trials",
-        ("dataset", *(entry.title for entry in entries)),
-        tuple(rows),
-        (note,),
-    )
+    return Table("What was run", head, tuple(rows), (note,), is_numeric=False)
+
+
+def _wanted(model: str) -> list[int]:
+    """Return the budgets at which a model is to be run."""
+    if MODELS[model].space is None:
+        return [0]
+    if model in ABLATIONS:
+        return [_paper.ABLATION_TRIALS]
+    budgets = list(_paper.BUDGETS) if model in PAPER else [_paper.TABLE_TRIALS]
+    return [0, *budgets] if model in {"dln", *OPTIONS, *PEERS} and not MODELS[model].weighs_operations else budgets
+
+
+def _splits(counts: Sequence[int]) -> str:
+    """Return the number of splits of each table, or from the fewest to the most.
+
+    >>> _splits([10, 10]), _splits([3, 10]), _splits([0, 0])
+    ('10', '3–10', '–')
+    """
+    if not any(counts):
+        return NOTHING
+    return str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)}–{max(counts)}"
 
 
 def learner_table(scores: Scores) -> Table:
@@ -180,19 +238,11 @@ def learner_table(scores: Scores) -> Table:
     models = ["dln", *OPTIONS, *RULES, *PEERS]
     wanted = [Entry(model, trials) for model in models for trials in sorted({0, scores.entry(model).trials})]
     groups = {"small": _named(small=True), "large": _named(small=False), "all": names()}
-    rows = [
-        (
-            "*the paper's DLN, 128 trials*",
-            *(
-                score(statistics.fmean(_paper.table("r2")["dln", name].mean for name in group))
-                for group in groups.values()
-            ),
-            NOTHING,
-            NOTHING,
-            *[amount(average("ops", [_paper.table("ops")["dln", name].mean for name in names()])), ""],
-            NOTHING,
-        )
+    printed = [
+        score(statistics.fmean(_paper.table("r2")["dln", name].mean for name in group)) for group in groups.values()
     ]
+    operations = amount(average("ops", [_paper.table("ops")["dln", name].mean for name in names()]))
+    rows = [("*the paper's DLN, 128 trials*", *printed, *[NOTHING] * 3, operations, "", NOTHING)]
     for entry in wanted:
         if not scores.has(entry):
             continue
@@ -201,37 +251,56 @@ def learner_table(scores: Scores) -> Table:
             means = scores.means("r2", entry, group)
             missing = f" ({len(means)} of {len(group)})" if len(means) < len(group) else ""
             cells.append(f"{score(statistics.fmean(means.values()))}{missing}" if means else NOTHING)
+        cells.append(_mean_difference(scores, entry))
         for metric in ("conditions", "rules", "multiply", "select"):
             values = scores.means(metric, entry, names())
             cells.append(amount(average("ops", values.values())) if values else NOTHING)
         seconds = [result.fit_seconds for name in names() for result in scores.seeds(entry, name).values()]
         cells.append(f"{statistics.median(seconds):.1f}")
         rows.append(tuple(cells))
-    head = ("model", *(f"R², {group}" for group in groups), "conditions", "rules", "multiply", "select", "fit, s")
-    notes = ("Mean R² over datasets; geometric means of sizes and operations; median seconds of a fit on one core.",)
-    return Table("Learners", head, tuple(rows), notes)
+    sizes = ("conditions", "rules", "multiply", "select", "fit, s")
+    head = ("model", *(f"R², {group}" for group in groups), "minus the paper's DLN", *sizes)
+    note = (
+        "Mean R² over datasets, and the mean of their paired differences to the paper's DLN ± standard error; "
+        "geometric means of sizes and operations; median seconds of a fit on one core."
+    )
+    return Table("Learners", head, tuple(rows), (note, *incomplete(scores, wanted)))
+
+
+def _mean_difference(scores: Scores, entry: Entry) -> str:
+    """Return the mean over datasets of the differences to the paper's DLN on the same splits."""
+    found = [
+        one for name in names() if (one := scores.difference("r2", entry, name, beside="dln")) and one.error is not None
+    ]
+    if not found:
+        return NOTHING
+    error = math.sqrt(sum((one.error or 0.0) ** 2 for one in found)) / len(found)
+    return f"{signed(statistics.fmean(one.value for one in found))} ± {error:.3f}"
 
 
 def _named(*, small: bool) -> list[str]:
     return [name for name in names() if (facts(name).expected_rows < LARGE) == small]
 
 
+def paired_means(scores: Scores, entries: Sequence[Entry]) -> list[float] | None:
+    """Return mean R² over the splits that all entries have, each dataset counting once; None if there are none."""
+    values = {name: [scores.values("r2", entry, name) for entry in entries] for name in names()}
+    shared = {name: set.intersection(*map(set, found)) for name, found in values.items()}
+    by_dataset = [
+        [statistics.fmean(found[seed] for seed in sorted(shared[name])) for found in values[name]]
+        for name in names()
+        if shared[name]
+    ]
+    return [statistics.fmean(means) for means in zip(*by_dataset, strict=True)] or None
+
+
 def budget_table(scores: Scores) -> Table:
     """Return mean R² at the three budgets, with arrows, over the splits that have all of them."""
     rows = []
     for model in (*PAPER, "lightgbm"):
-        entries = [scores.entry(model, trials) for trials in _paper.BUDGETS]
-        if not all(scores.has(entry) for entry in entries):
+        by_budget = paired_means(scores, [scores.entry(model, trials) for trials in _paper.BUDGETS])
+        if by_budget is None:
             continue
-        by_budget: list[float] = []
-        for entry in entries:
-            by_dataset = []
-            for dataset in names():
-                values = [scores.values("r2", each, dataset) for each in entries]
-                shared = [seed for seed in values[0] if all(seed in each for each in values)]
-                own = scores.values("r2", entry, dataset)
-                by_dataset += [statistics.fmean(own[seed] for seed in shared)] if shared else []
-            by_budget.append(statistics.fmean(by_dataset))
         printed = [_paper.budgets().get((model, trials)) for trials in _paper.BUDGETS]
         rows.append(
             (
@@ -243,7 +312,9 @@ def budget_table(scores: Scores) -> Table:
             )
         )
     head = ("model", *(f"{trials} trials" for trials in _paper.BUDGETS))
-    return Table("Mean R² by budget", head, tuple(rows), ("Ours above, the paper's below.",))
+    notes = incomplete(scores, [scores.entry(model, _paper.BUDGETS[-1]) for model in PAPER])
+    note = "Ours above, the paper's below; over the splits that have all three budgets."
+    return Table("Mean R² by budget", head, tuple(rows), (note, *notes))
 
 
 def _with_arrows(values: Sequence[float | None]) -> list[str]:
@@ -318,65 +389,31 @@ def _two(value: float | None) -> str:
 
 def dataset_table() -> Table:
     """Return the datasets, as in the paper's table."""
-    rows = tuple(
-        (
-            name,
-            f"{fact.expected_rows:,}",
-            str(len(fact.continuous)),
-            str(fact.n_categorical_columns),
-            fact.target,
-            fact.licence,
-        )
-        for name in names()
-        for fact in [facts(name)]
-    )
-    return Table("Datasets", ("dataset", "rows", "continuous", "one-hot", "target", "licence"), rows)
+    printed = _paper.datasets()
+    rows, others = [], []
+    for name in names():
+        fact = facts(name)
+        n_test = math.ceil(TEST_SHARE * fact.expected_rows)
+        counts = (fact.expected_rows - n_test, n_test, len(fact.continuous), fact.n_categorical_columns)
+        others += [name] if name in printed and printed[name] != counts else []
+        rows.append((name, *(f"{count:,}" for count in counts), fact.target, fact.origin, fact.licence))
+    note = f"Rows and columns differ from the paper's on {', '.join(others)}." if others else "Counts are the paper's."
+    head = ("dataset", "training rows", "test rows", "continuous", "one-hot", "target", "origin", "licence")
+    return Table("Datasets", head, tuple(rows), (note,))
 
 
 def incomplete(scores: Scores, entries: Iterable[Entry]) -> list[str]:
     """Return notes on seeds that are missing and on searches that had fewer trials than they were to have."""
-    notes = []
+    titles: dict[str, list[str]] = {}  # what models lack alike is one note
     for entry in entries:
-        lacking = [
-            f"{name} {len(found)}" for name in names() if 0 < len(found := scores.seeds(entry, name)) < _paper.SEEDS
-        ]
-        if lacking:
-            notes.append(f"{entry.title}, splits of {_paper.SEEDS}: {', '.join(lacking)}.")
-        cut = [
-            f"{name} {min(result.trials_run for result in short)}"
-            for name in names()
-            if (short := [one for one in scores.seeds(entry, name).values() if one.trials_run < one.trials])
-        ]
-        if cut:
-            notes.append(f"{entry.title}, trials of {entry.trials}, at least: {', '.join(cut)}.")
-    return notes
-
-
-def tidy(scores: Scores) -> list[dict[str, Any]]:
-    """Return means, deviations and differences to the paper of every metric, for a CSV file."""
-    keys = dict.fromkeys((Entry(one.model, one.trials), one.dataset) for one in scores.results)
-    rows = []
-    for entry, dataset in keys:
-        for metric in METRICS:
-            own = scores.spread(metric, entry, dataset)
-            if own is None:
-                continue
-            printed = printed_of(metric, MODELS[entry.model].paper, dataset)
-            found = scores.difference(metric, entry, dataset)
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "model": entry.model,
-                    "trials": entry.trials,
-                    "metric": metric,
-                    "seeds": own.seeds,
-                    "mean": own.mean,
-                    "std": own.std,
-                    "paper_mean": None if printed is None else printed.mean,
-                    "paper_std": None if printed is None else printed.std,
-                    "difference": None if found is None else found.value,
-                    "standard_error": None if found is None else found.error,
-                    "marked": None if found is None else found.is_marked,
-                }
-            )
-    return rows
+        lacking: dict[str, list[str]] = {}
+        for name in names():
+            found = scores.seeds(entry, name).values()
+            if 0 < len(found) < _paper.SEEDS:
+                lacking.setdefault(f"{len(found)} of {_paper.SEEDS} splits", []).append(name)
+            if (least := min((one.trials_run for one in found), default=entry.trials)) < entry.trials:
+                lacking.setdefault(f"at least {least} of {entry.trials} trials", []).append(name)
+        for what, where in lacking.items():
+            text = f"{what} on {'all datasets' if len(where) == len(names()) else ', '.join(where)}"
+            titles.setdefault(text, []).append(entry.title)
+    return [f"{'; '.join(models)}: {text}." for text, models in titles.items()]
