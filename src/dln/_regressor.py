@@ -27,7 +27,7 @@ from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved
 from dln._version import __version__
 from dln.circuit._circuit import Category, Circuit, Column, Values
-from dln.circuit.bits import PreparedCircuit, predict_array, prepare
+from dln.circuit.bits import PreparedCircuit, predict_array
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
 from dln.data._division import IN_TURN, Division, read_division
@@ -182,7 +182,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         if self._is_plain_array(X) and (fast := predict_array(prepared, X, threads)) is not None:
             return fast
         unknown = Counter[tuple[str, Category]]()
-        batches = read_batches(X, self.circuit_.columns, prepared.used, unknown)
+        batches = read_batches(X, self.circuit_.columns, prepared.program.used, unknown)
         predicted = [predict_values(prepared, next(batches).values, threads)]
         if not has_names(X) or not hasattr(self, "feature_names_in_"):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -207,10 +207,10 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         write_model(path, to_saved(self))
 
     def _prepared_circuit(self) -> PreparedCircuit:
-        """Return the circuit ready to run; it is prepared once."""
+        """Return the circuit with its program, which is made once."""
         prepared: PreparedCircuit | None = self.__dict__.get("_prepared")
         if prepared is None or prepared.circuit is not self.circuit_:
-            self._prepared = prepared = prepare(self.circuit_)
+            self._prepared = prepared = PreparedCircuit(self.circuit_)
         return prepared
 
     def _is_plain_array(self, X: Any) -> bool:
@@ -223,7 +223,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_ == len(self.circuit_.columns)  # none is a part of a date
             and not hasattr(self, "feature_names_in_")
-            and not self._prepared.reads_categories
+            and not self._prepared.program.reads_categories
         )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from dln.circuit._circuit import Above, Category, Column, IsIn
 from dln.circuit._words import category_text
-from dln.circuit.bits._prepare import float32_below
+from dln.circuit.bits import float32_below
 from dln.export._form import Check, Form, category_kind, check_columns
 from dln.export._language import (
     Language,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
-from dln.circuit.bits._prepare import ABOVE, IN_RUN, IS_NAN, XOR_BYTES, Floats, Int64
+from dln.circuit.bits import ABOVE, IN_RUN, IS_NAN, XOR_BYTES, Floats, Int64
 
 #: Rows that are evaluated at a time: few enough for those of a table to stay in a core's first cache.
 BLOCK: Final = 512
@@ -41,7 +41,19 @@ def run(
     """Write the predictions of the rows from `start` to `stop`; return whether a column that was read holds infinity.
 
     `flat` holds all values of the table, `row_stride` and `column_stride` apart are those of neighbouring rows and
-    columns. `columns` are the columns that are read; the rest is the program, see `PreparedCircuit`.
+    columns. `columns` are the columns that are read. The rest is the program, whose nodes are rows of one buffer of
+    bytes, literals first.
+
+    limits : (n_tests, 2), of the type of the columns
+        The cut-off, or the first and the last code of a run.
+    tests : (n_tests, 3)
+        Index among `columns`, kind of test, node; tests of one column, and of one node, are neighbours.
+    gates : (n_gates, 4)
+        Operation, two nodes read, node written.
+    rules, steps : (n_rules,)
+        Nodes that enter the sum, and their weights, whole numbers of steps of the grid.
+    scale : (3,)
+        The intercept in steps, the divisor of the sum, its factor.
     """
     size = min(BLOCK, stop - start)
     nodes = np.empty((n_nodes, size), dtype=np.uint8)
