@@ -26,12 +26,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from circuits import layered_circuit
 from dln import DLNRegressor
 from dln.circuit._circuit import Circuit
-from dln.circuit._conditions import count_conditions
-from dln.circuit._cone import cone
-from dln.circuit._cost import circuit_cost
+from dln.circuit._cost import circuit_cost, count_conditions
 from dln.circuit._gates import GATES
+from dln.circuit._graph import cone
+from dln.circuit._simplify import simplify
 from dln.circuit._words import node_sizes
-from dln.circuit.simplify import simplify
 
 SMALL, LARGE = [300] * 3, [1000] * 5
 #: Literals up to which SymPy minimises a rule within a second or so.
@@ -92,7 +91,7 @@ def report(name: str, circuit: Circuit, n_rules: int) -> None:
         ("literals", len(circuit.literals), len(simple.literals)),
         ("gates", before.n_gates, after.n_gates),
         ("OPs (multiply)", before.total, after.total),
-        ("OPs (select)", before.read("select").total, after.read("select").total),
+        ("OPs (select)", circuit_cost(circuit, "select").total, circuit_cost(simple, "select").total),
     ]
     for what, old, new in rows:
         print(f"  {what:<15}{old:>10} -> {new:<10} ({new / max(old, 1):.3f})")

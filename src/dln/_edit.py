@@ -25,7 +25,7 @@ from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
 from dln.network._reduce import LabelledRows, rule_values, with_weights
-from dln.readers._rules import rule_support
+from dln.readers._monitor import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
 from dln.solve._select import distinct

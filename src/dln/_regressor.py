@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
-from dln._saving import learned_ranges, to_saved
+from dln._saving import to_saved
 from dln._version import __version__
 from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array
@@ -137,8 +137,6 @@ class Rows:
                 "scikit-learn": sklearn.__version__,
             },
         }
-        ranges = learned_ranges(circuit, self.values, index)
-        facts |= {"ranges": ranges} if ranges else {}
         return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
     def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:

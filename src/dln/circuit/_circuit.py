@@ -173,7 +173,7 @@ class Circuit:
 
     def simplify(self) -> Circuit:
         """Return a circuit with the same predictions on every input that costs no more and reads no longer."""
-        from dln.circuit.simplify import simplify
+        from dln.circuit._simplify import simplify
 
         return simplify(self)
 

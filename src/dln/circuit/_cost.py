@@ -1,17 +1,20 @@
-"""Prices in basic logic operations (OPs), and the cost of a circuit.
+"""The size of a circuit: conditions that a person reads, and the cost of a prediction in basic logic operations (OPs).
 
-An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and wires are free. Arithmetic on
-numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its table.
+A condition is a printed comparison. An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and
+wires are free. Arithmetic on numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its
+table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from dln.circuit._circuit import Above, Circuit, IsIn
-from dln.circuit._cone import cone
+from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 from dln.circuit._gates import GATES
+from dln.circuit._graph import cone
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, node_sizes
 
 GATE: Final = 1
 XOR_GATE: Final = 3
@@ -44,8 +47,10 @@ Reading = Literal["multiply", "select"]
 class CircuitCost:
     """The cost of a circuit in basic logic operations, by part.
 
-    `reading` is the price of a rule: ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations),
-    ``"select"`` passes the weight or 0 and adds (140 operations).
+    `thresholds` are the comparisons ``x > c`` in use, on 16-bit numbers; `categories` the tests for a category or for a
+    missing value; `gates` those in use; `rules` the weighted sum, in float16. `reading` is the price of a rule:
+    ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations), ``"select"`` passes the weight or 0 and
+    adds (140 operations).
     """
 
     n_thresholds: int
@@ -55,36 +60,12 @@ class CircuitCost:
     n_xor_gates: int
     n_rules: int
     category_gates: int
-    reading: Reading = "multiply"
-
-    @property
-    def thresholds(self) -> int:
-        """Operations of the comparisons ``x > c`` in use, on 16-bit numbers."""
-        return self.n_thresholds * COMPARISON
-
-    @property
-    def categories(self) -> int:
-        """Operations of the tests for a category or for a missing value."""
-        return (self.n_category_bits + self.n_missing_tests) * CATEGORY_BIT + self.category_gates * GATE
-
-    @property
-    def gates(self) -> int:
-        """Operations of the gates in use."""
-        return (self.n_gates - self.n_xor_gates) * GATE + self.n_xor_gates * XOR_GATE
-
-    @property
-    def rules(self) -> int:
-        """Operations of the weighted sum, in float16."""
-        return self.n_rules * (MULTIPLY_ADD if self.reading == "multiply" else SELECT_ADD)
-
-    @property
-    def total(self) -> int:
-        """All operations of one prediction."""
-        return self.thresholds + self.categories + self.gates + self.rules
-
-    def read(self, reading: Reading) -> CircuitCost:
-        """Return the same cost under the other reading."""
-        return replace(self, reading=reading)
+    reading: Reading
+    thresholds: int
+    categories: int
+    gates: int
+    rules: int
+    total: int
 
     def __int__(self) -> int:
         return self.total
@@ -110,18 +91,50 @@ def aligned(*rows: tuple[str, int, str]) -> str:
 
 def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
     """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once."""
-    n_literals = len(circuit.literals)
+    n_literals, n_rules = len(circuit.literals), len(circuit.rules)
     used = cone(circuit, (rule.node for rule in circuit.rules))
     tests = {circuit.literals[node] for node in used if node < n_literals}
     prices = [GATES[circuit.gates[node - n_literals].kind].cost for node in used if node >= n_literals]
     sets = [test for test in tests if isinstance(test, IsIn)]
-    return CircuitCost(
-        n_thresholds=sum(isinstance(test, Above) for test in tests),
-        n_category_bits=len({(test.column, code) for test in sets for code in test.codes}),
-        n_missing_tests=len(tests) - len(sets) - sum(isinstance(test, Above) for test in tests),
-        n_gates=sum(price > 0 for price in prices),
-        n_xor_gates=sum(price == XOR_GATE for price in prices),
-        n_rules=len(circuit.rules),
-        category_gates=sum(len(test.codes) - 1 for test in sets),
-        reading=reading,
+    n_thresholds = sum(isinstance(test, Above) for test in tests)
+    n_category_bits = len({(test.column, code) for test in sets for code in test.codes})
+    n_missing_tests = len(tests) - len(sets) - n_thresholds
+    n_gates, n_xor_gates = sum(price > 0 for price in prices), sum(price == XOR_GATE for price in prices)
+    category_gates = sum(len(test.codes) - 1 for test in sets)
+    parts = (
+        n_thresholds * COMPARISON,
+        (n_category_bits + n_missing_tests) * CATEGORY_BIT + category_gates * GATE,
+        (n_gates - n_xor_gates) * GATE + n_xor_gates * XOR_GATE,
+        n_rules * (MULTIPLY_ADD if reading == "multiply" else SELECT_ADD),
     )
+    counts = n_thresholds, n_category_bits, n_missing_tests, n_gates, n_xor_gates, n_rules, category_gates
+    return CircuitCost(*counts, reading, *parts, sum(parts))
+
+
+def count_conditions(circuit: Circuit) -> list[int]:
+    """Return for every rule how many comparisons it prints.
+
+    ``area > 120`` is one, ``18 < age ≤ 47`` two, ``region in {"a", "b"}`` one per category named, ``bmi is missing``
+    one. A rule that is too long to print has as many as it has literals.
+    """
+    sizes = node_sizes(circuit)
+    return [
+        sizes[rule.node] if sizes[rule.node] > MAX_LITERALS_IN_TEXT else formula_conditions(formula(circuit, rule.node))
+        for rule in circuit.rules
+    ]
+
+
+def formula_conditions(formula: Formula) -> int:
+    """Return how many comparisons a formula prints."""
+    match formula:
+        case bool():
+            return 0
+        case NumberCondition(_, ends, low, missing):
+            if not ends:
+                return int(low != missing)
+            # "x ≤ 3" speaks of missing values without a comparison of their own: see `number_pieces`.
+            return len(ends) + int(missing and not low)
+        case CategoryCondition(_, codes, other, missing):
+            return max(1, len(codes) + int(missing != other)) if codes else 1
+        case AllOf(parts) | AnyOf(parts) | OddOf(parts, _):
+            return sum(map(formula_conditions, parts))
