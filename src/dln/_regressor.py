@@ -35,7 +35,7 @@ from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
-from dln.data._source import Table, has_names
+from dln.data._source import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
@@ -181,8 +181,9 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             return fast
         unknown = Counter[tuple[str, Category]]()
         batches = read_batches(X, self.circuit_.columns, prepared.program.used, unknown)
-        predicted = [predict_values(prepared, next(batches).values, threads)]
-        if not has_names(X) or not hasattr(self, "feature_names_in_"):
+        first = next(batches)
+        predicted = [predict_values(prepared, first.values, threads)]
+        if not (first.named and hasattr(self, "feature_names_in_")):
             validate_data(self, X, reset=False, skip_check_array=True)
         predicted += [predict_values(prepared, batch.values, threads) for batch in batches]
         warn_of_unknown(unknown)
