@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from circuits import circuits, circuits_with_tables, every_case, layered_circuit
 from dln._errors import CircuitError
 from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
-from dln.circuit.bits import PreparedCircuit, float32_below, predict, predict_array, prepare
+from dln.circuit.bits import PreparedCircuit, predict, predict_array, prepare
+from dln.export._c import float32_below
 
 SIZES = (0, 1, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 2500)
 
@@ -150,7 +151,7 @@ def test_a_program_holds_only_what_the_rules_need() -> None:
     rules = (Rule(4, 1.0), Rule(5, 2.0), Rule(6, 0.0), Rule(7, 4.0))
     program = prepare(Circuit(columns, literals, gates, rules, 0.0, 0))
     assert program.used == (0, 1)
-    _, tests, kept_gates, kept_rules, steps, scale, n_nodes = program.parts["d"]
+    _, tests, kept_gates, kept_rules, steps, scale, n_nodes = program.parts
     assert [len(part) for part in (tests, kept_gates, kept_rules)] == [2, 1, 1]
     assert steps.tolist() == [1.0 - 2.0 - 4.0]
     assert scale[0] == 2.0 + 4.0

@@ -14,7 +14,7 @@ from dln.circuit._circuit import Above, Circuit, IsIn
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 from dln.circuit._gates import GATES
 from dln.circuit._graph import cone
-from dln.circuit._words import MAX_LITERALS_IN_TEXT, node_sizes
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, aligned, node_sizes
 
 GATE: Final = 1
 XOR_GATE: Final = 3
@@ -74,7 +74,7 @@ class CircuitCost:
         how = "multiply and add" if self.reading == "multiply" else "select and add"
         n_tests = self.n_category_bits + self.n_missing_tests
         n_plain = self.n_gates - self.n_xor_gates
-        return aligned(
+        return cost_text(
             ("thresholds", self.thresholds, f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)"),
             ("categories", self.categories, f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)"),
             ("gates", self.gates, f"{n_plain} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)"),
@@ -83,10 +83,9 @@ class CircuitCost:
         )
 
 
-def aligned(*rows: tuple[str, int, str]) -> str:
+def cost_text(*rows: tuple[str, int, str]) -> str:
     """Return lines of a name, a number of operations and a remark."""
-    first, second = (max(len(str(row[i])) for row in rows) for i in range(2))
-    return "\n".join(f"{name:<{first}}  {number:>{second}}  {remark}" for name, number, remark in rows)
+    return "\n".join(aligned([(name, str(number), remark) for name, number, remark in rows], left=1))
 
 
 def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:

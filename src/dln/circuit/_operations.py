@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from dln.circuit._circuit import Circuit
-from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, aligned, circuit_cost
+from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, circuit_cost, cost_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ModelCost:
 
     def __str__(self) -> str:
         rows = [(part.name, part.count * part.price, f"{part.count} × {part.price}") for part in self.parts]
-        return aligned(*rows, ("total", self.total, f"logic operations, {self.model}"))
+        return cost_text(*rows, ("total", self.total, f"logic operations, {self.model}"))
 
 
 def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | ModelCost:

@@ -7,7 +7,7 @@ not matter and the predictions are those of `Circuit.evaluate`, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -44,8 +44,8 @@ class Program(NamedTuple):
     columns: Int64
     """The same."""
     reads_categories: bool
-    parts: Mapping[str, tuple[Any, ...]]
-    """For "d" and "f", the characters of float64 and float32: what the kernel needs to run on columns of that type."""
+    parts: tuple[Any, ...]
+    """What the kernel needs besides the rows: see `run`."""
     run: Callable[..., bool]
     """The kernel."""
 
@@ -77,7 +77,8 @@ def prepare(circuit: Circuit) -> Program:
     row_of = {node: i for i, node in enumerate([*literals, *gates])}
     used = tuple(sorted({graph.literals[node].column for node in literals}))
     tests, limits = _tests(circuit, [graph.literals[node] for node in literals], used)
-    program = (
+    parts = (
+        np.array(limits, dtype=np.float64).reshape(-1, 2),
         np.array(tests, dtype=np.int64).reshape(-1, 3),
         np.array([_operation(graph, node, row_of) for node in gates], dtype=np.int64).reshape(-1, 4),
         np.array([row_of[node] for node in weights], dtype=np.int64),
@@ -85,8 +86,6 @@ def prepare(circuit: Circuit) -> Program:
         np.array([intercept, 10.0 ** max(circuit.decimals, 0), 10.0 ** max(-circuit.decimals, 0)]),
         len(row_of),
     )
-    limits_32 = np.array([[float32_below(limit) for limit in pair] for pair in limits], np.float32).reshape(-1, 2)
-    parts = {"d": (np.array(limits, dtype=np.float64).reshape(-1, 2), *program), "f": (limits_32, *program)}
     reads_categories = any(circuit.columns[j].categories is not None for j in used)
     return Program(used, np.array(used, dtype=np.int64), reads_categories, parts, run)
 
@@ -104,12 +103,14 @@ def predict(circuit: Circuit | PreparedCircuit, values: Sequence[Values], n_thre
 
 def predict_array(prepared: PreparedCircuit, array: npt.NDArray[Any], n_threads: int = 1) -> Floats | None:
     """Return the predictions for a 2-D float32 or float64 array; None if a column that is read holds an infinity."""
-    program, dtype = prepared.program, array.dtype
+    program = prepared.program
     if array.ndim != 2 or array.shape[1] != len(prepared.circuit.columns):  # noqa: PLR2004
         expected = len(prepared.circuit.columns)
         raise CircuitError(f"the circuit reads {expected} columns, but an array of shape {array.shape} was given")
-    if program.reads_categories or dtype.char not in "fd" or not dtype.isnative:
-        raise CircuitError(f"an array must be float32 or float64, and all columns that are read numbers; got {dtype}")
+    if program.reads_categories or array.dtype.char not in "fd" or not array.dtype.isnative:
+        raise CircuitError(
+            f"an array must be float32 or float64, and all columns that are read numbers; got {array.dtype}"
+        )
     # The kernel is compiled for memory that is contiguous, aligned and writeable; other arrays are copied by blocks.
     n_rows, n_columns = array.shape
     if array.flags.carray:
@@ -119,10 +120,10 @@ def predict_array(prepared: PreparedCircuit, array: npt.NDArray[Any], n_threads:
     else:
         out, infinite = _predict_columns(prepared, list(array.T), n_threads)
         return None if infinite else out
-    flat, out, parts = array.ravel("K"), np.empty(n_rows), program.parts[dtype.char]
+    flat, out = array.ravel("K"), np.empty(n_rows)
 
     def run_part(start: int, stop: int) -> bool:
-        return program.run(flat, row_stride, column_stride, program.columns, *parts, start, stop, out)
+        return program.run(flat, row_stride, column_stride, program.columns, *program.parts, start, stop, out)
 
     infinite = _in_threads(run_part, n_rows, n_threads) if n_rows > ROWS_PER_THREAD else run_part(0, n_rows)
     return None if infinite else out
@@ -137,18 +138,18 @@ def _predict_columns(prepared: PreparedCircuit, values: Sequence[Values], n_thre
         if not (column.dtype.char in "fd" and column.dtype.isnative if is_number else column.dtype.kind in "iu"):
             required = "float32 or float64" if is_number else "integer codes"
             raise CircuitError(f"column {j}: values must be {required}, got {column.dtype}")
-    kind = "f" if columns and all(one.dtype == np.float32 for one in columns) else "d"
+    dtype = np.float32 if columns and all(one.dtype == np.float32 for one in columns) else np.float64
     out, slots = np.empty(len(values[0])), np.arange(len(columns))
 
     def run_part(start: int, stop: int) -> bool:
-        block = np.empty((len(columns), COPIED_ROWS), dtype=kind)
+        block = np.empty((len(columns), COPIED_ROWS), dtype=dtype)
         flat, infinite = block.reshape(-1), False
         for first in range(start, stop, COPIED_ROWS):
             rows = slice(first, min(first + COPIED_ROWS, stop))
             n = rows.stop - first
             for k, column in enumerate(columns):
                 block[k, :n] = column[rows]
-            infinite |= program.run(flat, 1, COPIED_ROWS, slots, *program.parts[kind], 0, n, out[rows])
+            infinite |= program.run(flat, 1, COPIED_ROWS, slots, *program.parts, 0, n, out[rows])
         return infinite
 
     return out, _in_threads(run_part, len(out), n_threads)
@@ -197,10 +198,3 @@ def _runs(codes: tuple[int, ...]) -> list[tuple[int, int]]:
     firsts = [code for code in codes if code - 1 not in codes]
     lasts = [code for code in codes if code + 1 not in codes]
     return list(zip(firsts, lasts, strict=True))
-
-
-def float32_below(cutoff: float) -> float:
-    """Return the largest float32 that is not above the cut-off: what float32 is above the one is above the other."""
-    with np.errstate(over="ignore"):
-        nearest = np.float32(cutoff)
-    return float(nearest if float(nearest) <= cutoff else np.nextafter(nearest, np.float32(-np.inf)))
