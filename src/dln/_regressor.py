@@ -238,7 +238,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
         validate_data(self, X, skip_check_array=True)
         self.circuit_ = circuit
-        self._prepared_circuit()  # now, so that predict changes nothing
+        self._prepared = PreparedCircuit(circuit)  # now, so that predict changes nothing
         if networks is not None:
             self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
             epochs = [asdict(epoch) for network in networks for epoch in network.epochs]

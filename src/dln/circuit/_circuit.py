@@ -185,7 +185,7 @@ class Circuit:
 
     def to_latex(self, target: str = "prediction") -> str:
         """Return the circuit as a LaTeX formula, one rule per line."""
-        from dln.readers._latex import to_latex
+        from dln.readers._symbols import to_latex
 
         return to_latex(self, target)
 

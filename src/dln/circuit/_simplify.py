@@ -13,7 +13,6 @@ value of every range that the literals distinguish, and follows the gates from t
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from typing import Final
 
 from dln._errors import CircuitError
@@ -31,6 +30,9 @@ MAX_LITERALS: Final = 20
 MAX_ROWS: Final = 2**12
 #: Paths from the top of a window to its leaves, at most: they bound the time of `Window.restrict`.
 MAX_PATHS: Final = 2**9
+
+#: The answers of a free bit.
+_BIT: Final = ((False,), (True,))
 
 _log = logging.getLogger("dln")
 
@@ -62,9 +64,12 @@ def readable(circuit: Circuit) -> Circuit:
 
 def _one_pass(circuit: Circuit) -> Circuit:
     nodes = [rule.node for rule in circuit.rules]
-    provable = {node for node in nodes if is_provable(circuit, node)}
+    graph, n_literals, provable = Graph(), len(circuit.literals), set()
+    for node in nodes:
+        tests = [circuit.literals[i] for i in cone(circuit, [node]) if i < n_literals]
+        if len(tests) <= MAX_LITERALS or combinations(axes_of(tests)) <= 2**MAX_LITERALS:
+            provable.add(node)
     kept = set(cone(circuit, [node for node in nodes if node not in provable]))
-    graph, n_literals = Graph(), len(circuit.literals)
     for literal in sorted(circuit.literals, key=literal_order):
         graph.literal(literal)
     edge_of: dict[int, int] = {}
@@ -112,6 +117,7 @@ class Window:
     def __init__(self, graph: Graph, node: int) -> None:
         self._graph = graph
         paths = {node: 1}  # from the node to every leaf
+        axes = [Axis(-1, (node,), _BIT)]
         opened: list[int] = []
         while gates := [leaf for leaf in paths if graph.is_gate(leaf)]:
             top = max(gates)  # only open gates of the window read it, so all paths to it are counted
@@ -119,12 +125,13 @@ class Window:
             n = below.pop(top)
             for edge in graph.inputs(top):
                 below[edge >> 1] = below.get(edge >> 1, 0) + n
-            if combinations(_leaf_axes(graph, below)) > MAX_ROWS or sum(below.values()) > MAX_PATHS:
+            bits = [Axis(-1, (leaf,), _BIT) for leaf in below if graph.is_gate(leaf)]
+            wider = axes_of(graph.literals[leaf] for leaf in below if not graph.is_gate(leaf)) + bits
+            if combinations(wider) > MAX_ROWS or sum(below.values()) > MAX_PATHS:
                 break
-            paths = below
+            paths, axes = below, wider
             opened.append(top)
         self._leaves = sorted(paths)
-        axes = _leaf_axes(graph, self._leaves)
         of_tests = tables_of(axes)
         self._tables = {0: 0, **{leaf: of_tests[graph.literals.get(leaf, leaf)] for leaf in self._leaves}}
         self.all_rows = (1 << combinations(axes)) - 1
@@ -183,21 +190,6 @@ class Window:
             a, b = (self._table(self._known(below)) for below in self._graph.inputs(node))
             self._tables[node] = a & b if self._graph.kind[node] == AND else a ^ b
         return edge
-
-
-def _leaf_axes(graph: Graph, leaves: Iterable[int]) -> list[Axis]:
-    """Return the axes of a table over the leaves: the columns of literals, and a free bit for each gate."""
-    leaves = list(leaves)
-    bits = [Axis(-1, (leaf,), ((False,), (True,))) for leaf in leaves if graph.is_gate(leaf)]
-    return axes_of(graph.literals[leaf] for leaf in leaves if not graph.is_gate(leaf)) + bits
-
-
-def is_provable(circuit: Circuit, node: int) -> bool:
-    """Return whether a node's inputs have few enough combinations for a proof."""
-    tests = [circuit.literals[i] for i in cone(circuit, [node]) if i < len(circuit.literals)]
-    if len(tests) <= MAX_LITERALS:
-        return True
-    return combinations(axes_of(tests)) <= 2**MAX_LITERALS
 
 
 def same_meaning(circuit: Circuit, node: int, graph: Graph, edge: int) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -50,11 +51,11 @@ class Program(NamedTuple):
     """The kernel."""
 
 
+@dataclass(eq=False)
 class PreparedCircuit:
     """A circuit and its program, which is made when it first predicts: no fit waits for it."""
 
-    def __init__(self, circuit: Circuit) -> None:
-        self.circuit = circuit
+    circuit: Circuit
 
     @cached_property
     def program(self) -> Program:
