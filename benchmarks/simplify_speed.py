@@ -86,10 +86,10 @@ def report(name: str, circuit: Circuit, n_rules: int) -> None:
     print(f"\n{name}: simplified and proved in {time.perf_counter() - started:.2f} s")
     before, after = circuit_cost(circuit), circuit_cost(simple)
     rows = [
-        ("rules", before.n_rules, after.n_rules),
+        ("rules", len(circuit.rules), len(simple.rules)),
         ("conditions", sum(count_conditions(circuit)), sum(count_conditions(simple))),
         ("literals", len(circuit.literals), len(simple.literals)),
-        ("gates", before.n_gates, after.n_gates),
+        ("gates", len(circuit.gates), len(simple.gates)),
         ("OPs (multiply)", before.total, after.total),
         ("OPs (select)", circuit_cost(circuit, "select").total, circuit_cost(simple, "select").total),
     ]

@@ -323,7 +323,7 @@ class RuleRegressor(EditableRegressor):
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
-        for circuit in circuits:
+        for circuit in circuits if constraints else ():
             check_constraints(circuit, constraints, rows.target_name or "prediction")
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]

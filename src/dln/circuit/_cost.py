@@ -43,71 +43,59 @@ SELECT_ADD: Final = 16 * GATE + FLOAT16.addition
 Reading = Literal["multiply", "select"]
 
 
+class Part(NamedTuple):
+    """A kind of operation: its operations in all, and how they are counted."""
+
+    name: str
+    operations: int
+    remark: str
+
+
 @dataclass(frozen=True, slots=True)
-class CircuitCost:
-    """The cost of a circuit in basic logic operations, by part.
+class Cost:
+    """The cost of one prediction in basic logic operations, by part: ``int`` of it is the total."""
 
-    `thresholds` are the comparisons ``x > c`` in use, on 16-bit numbers; `categories` the tests for a category or for a
-    missing value; `gates` those in use; `rules` the weighted sum, in float16. `reading` is the price of a rule:
-    ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations), ``"select"`` passes the weight or 0 and
-    adds (140 operations).
-    """
+    subject: str
+    """The model's kind or, of a circuit, the reading of its rules' price."""
+    parts: tuple[Part, ...]
 
-    n_thresholds: int
-    n_category_bits: int
-    n_missing_tests: int
-    n_gates: int
-    n_xor_gates: int
-    n_rules: int
-    category_gates: int
-    reading: Reading
-    thresholds: int
-    categories: int
-    gates: int
-    rules: int
-    total: int
+    @property
+    def total(self) -> int:
+        """All operations of one prediction."""
+        return sum(part.operations for part in self.parts)
 
     def __int__(self) -> int:
         return self.total
 
     def __str__(self) -> str:
-        how = "multiply and add" if self.reading == "multiply" else "select and add"
-        n_tests = self.n_category_bits + self.n_missing_tests
-        n_plain = self.n_gates - self.n_xor_gates
-        return cost_text(
-            ("thresholds", self.thresholds, f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)"),
-            ("categories", self.categories, f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)"),
-            ("gates", self.gates, f"{n_plain} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)"),
-            ("rules", self.rules, f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)"),
-            ("total", self.total, f"logic operations, reading {self.reading!r}"),
-        )
+        rows = [*self.parts, ("total", self.total, f"logic operations, {self.subject}")]
+        return "\n".join(aligned([(name, str(number), remark) for name, number, remark in rows], left=1))
 
 
-def cost_text(*rows: tuple[str, int, str]) -> str:
-    """Return lines of a name, a number of operations and a remark."""
-    return "\n".join(aligned([(name, str(number), remark) for name, number, remark in rows], left=1))
+def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> Cost:
+    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once.
 
-
-def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
-    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once."""
+    `reading` is the price of a rule: ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations),
+    ``"select"`` passes the weight or 0 and adds (140 operations).
+    """
     n_literals, n_rules = len(circuit.literals), len(circuit.rules)
     used = cone(circuit, (rule.node for rule in circuit.rules))
     tests = {circuit.literals[node] for node in used if node < n_literals}
     prices = [GATES[circuit.gates[node - n_literals].kind].cost for node in used if node >= n_literals]
     sets = [test for test in tests if isinstance(test, IsIn)]
-    n_thresholds = sum(isinstance(test, Above) for test in tests)
-    n_category_bits = len({(test.column, code) for test in sets for code in test.codes})
-    n_missing_tests = len(tests) - len(sets) - n_thresholds
-    n_gates, n_xor_gates = sum(price > 0 for price in prices), sum(price == XOR_GATE for price in prices)
-    category_gates = sum(len(test.codes) - 1 for test in sets)
+    n_above = sum(isinstance(test, Above) for test in tests)
+    n_bits = len({(test.column, code) for test in sets for code in test.codes}) + len(tests) - len(sets) - n_above
+    n_or, n_xor = sum(len(test.codes) - 1 for test in sets), sum(price == XOR_GATE for price in prices)
+    n_plain = sum(price > 0 for price in prices) - n_xor
+    price, how = (MULTIPLY_ADD, "multiply") if reading == "multiply" else (SELECT_ADD, "select")
+    n_operations = n_rules * price
     parts = (
-        n_thresholds * COMPARISON,
-        (n_category_bits + n_missing_tests) * CATEGORY_BIT + category_gates * GATE,
-        (n_gates - n_xor_gates) * GATE + n_xor_gates * XOR_GATE,
-        n_rules * (MULTIPLY_ADD if reading == "multiply" else SELECT_ADD),
+        Part("thresholds", n_above * COMPARISON, f"{n_above} × {COMPARISON} (compare, 16 bit)"),
+        Part("categories", n_bits * CATEGORY_BIT + n_or * GATE, f"{n_bits} × {CATEGORY_BIT} + {n_or} (test, or)"),
+        Part("gates", n_plain * GATE + n_xor * XOR_GATE, f"{n_plain} × {GATE} + {n_xor} × {XOR_GATE} (xor)"),
+        Part("rules", n_operations, f"{n_rules} × {n_operations // max(n_rules, 1)} ({how} and add, float16)"),
     )
-    counts = n_thresholds, n_category_bits, n_missing_tests, n_gates, n_xor_gates, n_rules, category_gates
-    return CircuitCost(*counts, reading, *parts, sum(parts))
+    return Cost(f"reading {reading!r}", parts)
 
 
 def count_conditions(circuit: Circuit) -> list[int]:

@@ -43,7 +43,7 @@ class Source:
             # Numbers of numpy's types as they are: to wrap a column takes longer than to predict a row.
             series = native[self.labels[j]]
             if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiu":
-                return np.asarray(series)
+                return series.to_numpy()
         return self.data.get_column(self.labels[j])
 
     def part(self, start: int, stop: int) -> Source:
