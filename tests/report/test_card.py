@@ -42,7 +42,7 @@ def test_the_card_counts_the_categories_that_no_rule_names(tmp_path):
     """Of the training table's categories the card says how many there were, and how frequent those in rules are."""
     region = np.repeat(["north", "south", "east", "west"], [40, 30, 20, 10])
     X = pd.DataFrame({"region": region, "garden": np.arange(100) % 5 == 0})
-    y = 10.0 * (region == "south") + 5.0 * X["garden"]
+    y = 10.0 * (region == "south") + 10.0 * X["garden"].to_numpy()
     model = RuleRegressor(**SMALL).fit(X, y)
     model.save(tmp_path / "m.dln")
     for one in (model, dln.load(tmp_path / "m.dln")):

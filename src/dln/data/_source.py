@@ -41,9 +41,10 @@ class Source:
             return self.data[:, j]
         if nw.dependencies.is_pandas_dataframe(native := self.data.to_native()):
             # Numbers of numpy's types as they are: to wrap a column takes longer than to predict a row.
-            series = native[self.labels[j]]
+            series: Any = native[self.labels[j]]
             if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiu":
-                return series.to_numpy()
+                plain: Raw = series.to_numpy()
+                return plain
         return self.data.get_column(self.labels[j])
 
     def part(self, start: int, stop: int) -> Source:
