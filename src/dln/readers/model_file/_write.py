@@ -78,7 +78,7 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         intervals=None if model.intervals is None else _intervals_part(model.intervals),
         kind=model.kind,
         frontier=_frontier_part(model),
-        network=_network_part(model),
+        network=None if model.network in (None, circuit) else _smaller_part(model.network),
         edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
         frozen=None if model.frozen is None else list(model.frozen),
         monotone=[one for one in model.constraints if isinstance(one, Monotone)],
@@ -112,17 +112,13 @@ def _frontier_part(model: schema.SavedModel) -> schema.FrontierPart | None:
     own_index = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
     for k, point in enumerate(model.frontier):
         circuit, own = point.circuit, k == own_index
-        smaller = None
-        if circuit is not None and not own:
-            smaller = schema.SmallerPart(circuit.intercept, **_nodes(circuit), support=point.support)
+        smaller = None if circuit is None or own else _smaller_part(circuit, point.support)
         points.append(schema.PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
     return schema.FrontierPart(points, model.frontier.ceiling)
 
 
-def _network_part(model: schema.SavedModel) -> schema.SmallerPart | None:
-    if model.network is None or model.network == model.circuit:
-        return None
-    return schema.SmallerPart(model.network.intercept, **_nodes(model.network), support=())
+def _smaller_part(circuit: Circuit, support: tuple[float, ...] = ()) -> schema.SmallerPart:
+    return schema.SmallerPart(circuit.intercept, **_nodes(circuit), support=support)
 
 
 def _literal_part(literal: Literal) -> schema.AbovePart | schema.InPart | schema.MissingPart:
