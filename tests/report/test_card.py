@@ -43,15 +43,17 @@ def test_the_card_counts_the_categories_that_no_rule_names(tmp_path):
     region = np.repeat(["north", "south", "east", "west"], [40, 30, 20, 10])
     X = pd.DataFrame({"region": region, "garden": np.arange(100) % 5 == 0})
     y = 10.0 * (region == "south") + 10.0 * X["garden"].to_numpy()
+    X.loc[90:, "region"] = None
     model = RuleRegressor(**SMALL).fit(X, y)
     model.save(tmp_path / "m.dln")
     for one in (model, dln.load(tmp_path / "m.dln")):
         card = one.card()
         columns = {column["name"]: column for column in card["columns"]}
-        assert columns["region"]["n_categories"] == 4
+        assert columns["region"]["n_categories"] == 3
         assert columns["region"]["categories"] == [{"category": '"south"', "share": 0.3}]
-        assert columns["region"]["share_of_others"] == pytest.approx(0.7)
-        assert '4 categories, of which rules name `"south"` 30 %; all others 70 %' in str(card)
+        assert columns["region"]["share_of_others"] == pytest.approx(0.6)
+        assert columns["region"]["missing"] == pytest.approx(0.1)
+        assert '3 categories, of which rules name `"south"` 30 %; all others 60 %' in str(card)
         assert "2 categories: `false` 80 %, `true` 20 %" in str(card)
 
 

@@ -168,17 +168,20 @@ _SCORES = ("n_rows", "r2", "mean_absolute_error", "bias", "covered")
 
 
 def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
-    """Return facts of a column; of the training table's categories, the model knows how many, and those in rules."""
-    facts = {"name": column.name, "importance": column.importance, "missing": column.missing}
+    """Return facts of a column in training; of its categories, the model knows how many, and those in rules."""
+    own = next(one for one in model.circuit_.columns if name_text(one.name) == column.name)
+    profile = model.training_facts_.get("profile", {}).get(own.name)
+    missing = column.missing if profile is None else profile.shares[-1]
+    facts = {"name": column.name, "importance": column.importance, "missing": missing}
     if isinstance(column, NumberColumn):
         return {**facts, "learned": column.learned}
-    own = next(one for one in model.circuit_.columns if name_text(one.name) == column.name)
     labels = [option.label for option in column.options if option.code >= 0]
-    profile = model.training_facts_.get("profile", {}).get(own.name)
     *shares, others, _ = (None,) * (len(labels) + 2) if profile is None else profile.shares
     named = sorted(zip(labels, shares, strict=True), key=lambda one: -(one[1] or 0.0))
-    n_categories = None if own.seen is None else len(own.seen)
-    if own.categories and all(isinstance(category, bool) for category in own.categories):
+    n_categories = None
+    if own.seen is not None:
+        n_categories = len(own.seen)
+    elif own.categories and all(isinstance(category, bool) for category in own.categories):
         n_categories = len(labels)
     elif split_part_name(own.name) is not None:
         n_categories = len(WEEKDAYS)
