@@ -17,10 +17,11 @@ import pytest
 
 from circuits import layered_circuit
 from dln import RuleRegressor
-from dln._saving import NOT_SAVED, from_saved, learned_ranges
+from dln._saving import NOT_SAVED, from_saved
 from dln.circuit._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
 from dln.circuit._gates import AND, OR
-from dln.readers._rules import rule_support
+from dln.data._rows import canonical_rows
+from dln.readers._monitor import rule_support, training_profile
 from dln.readers.model_file import SavedModel
 from models import SMALL, frame, target
 
@@ -98,7 +99,7 @@ def model_of(circuit: Circuit, values: Sequence[Values] | None = None) -> RuleRe
     n_rows = 1000 if values is None else len(values[0])
     facts: dict[str, Any] = {"rows": n_rows, "distinct_rows": n_rows, "target_min": -5.0, "target_max": 5.0}
     if values is not None:
-        facts["ranges"] = learned_ranges(circuit, values, np.arange(n_rows))
+        facts |= training_profile(circuit, circuit.columns, values, canonical_rows(values, np.zeros(n_rows)))
     parameters = RuleRegressor(random_state=0).get_params(deep=False)
     saved = SavedModel(
         circuit,

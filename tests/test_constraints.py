@@ -17,7 +17,7 @@ import dln
 from circuits import worst_step
 from dln import ConstraintError, DLNRegressor, ModelFileError
 from dln import _rule as rule_module
-from dln.circuit._cone import node_columns
+from dln.circuit._graph import node_columns
 from dln.readers.model_file import sealed
 from dln.rules import _model_sizes
 from learned import seeds

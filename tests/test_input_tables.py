@@ -55,7 +55,7 @@ def test_infinity_is_refused(bad):
     X = np.arange(40.0).reshape(20, 2)
     y = np.arange(20.0)
     model = small().fit(X, y)
-    X[3, model._prepared_circuit().used] = bad
+    X[3, model._prepared_circuit().program.used] = bad
     with pytest.raises(ValueError, match="inf"):
         small().fit(X, y)
     with pytest.raises(ValueError, match="inf"):

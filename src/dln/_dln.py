@@ -19,8 +19,8 @@ from dln._progress import Progress
 from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, layer_sizes, n_threads
 from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
-from dln.circuit._conditions import count_conditions
-from dln.circuit.simplify import simplify
+from dln.circuit._cost import count_conditions
+from dln.circuit._simplify import simplify
 from dln.data._encoding import Encoded
 from dln.data._folds import Floats
 from dln.network._discretize import discretize
@@ -30,7 +30,7 @@ from dln.network._reduce import LabelledRows, Reduction, mean_circuit
 from dln.network._train import Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
-from dln.readers._rules import rule_support
+from dln.readers._monitor import rule_support
 from dln.solve._losses import Loss
 
 #: Learning rate of a training of so many steps: it falls with the root of their number, and has an upper limit.

@@ -20,12 +20,12 @@ from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
-from dln.circuit.bits import prepare
+from dln.circuit.bits import PreparedCircuit
 from dln.data._folds import Counts, fold_weights
 from dln.data._reader import with_categories_of
 from dln.data._target import Target
 from dln.network._reduce import LabelledRows, rule_values, with_weights
-from dln.readers._rules import rule_support
+from dln.readers._monitor import rule_support
 from dln.solve._losses import Loss
 from dln.solve._products import Bools, Floats
 from dln.solve._select import distinct
@@ -186,7 +186,7 @@ class EditableRegressor(CircuitRegressor):
         fitted |= {"network_circuit_": circuit} if hasattr(self, "network_circuit_") else {}
         fitted["edits_"] = [*getattr(self, "edits_", ()), *([record] if record else [])] or None
         new = object.__new__(type(self))  # copy.copy would compute the smaller models of a network
-        attributes = {**vars(self), **fitted, "_prepared": prepare(circuit)}
+        attributes = {**vars(self), **fitted, "_prepared": PreparedCircuit(circuit)}
         gone = {"_pending", *(name for name, value in fitted.items() if value is None)}
         vars(new).update({name: value for name, value in attributes.items() if name not in gone})  # type: ignore[attr-defined]
         return new

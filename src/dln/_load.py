@@ -141,8 +141,8 @@ class Predictor:
         self._n_predicted += batch.n_rows
         if self._n_predicted <= MANY:
             return self.circuit_.evaluate(batch.values)
-        from dln.circuit.bits import predict, prepare
+        from dln.circuit.bits import PreparedCircuit, predict
 
         if not hasattr(self, "_prepared"):
-            self._prepared = prepare(self.circuit_)
+            self._prepared = PreparedCircuit(self.circuit_)
         return predict(self._prepared, batch.values, os.cpu_count() or 1)

@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dln._atomic import AnyPath
 from dln._errors import TimeLimitWarning
 from dln._interrupt import Deadline
-from dln._saving import learned_ranges, to_saved
+from dln._saving import to_saved
 from dln._version import __version__
 from dln.circuit._circuit import Category, Circuit, Column, Values
-from dln.circuit.bits import PreparedCircuit, predict_array, prepare
+from dln.circuit.bits import PreparedCircuit, predict_array
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
 from dln.data._division import IN_TURN, Division, read_division
@@ -35,7 +35,7 @@ from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
-from dln.data._source import Table, has_names
+from dln.data._source import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
@@ -137,8 +137,6 @@ class Rows:
                 "scikit-learn": sklearn.__version__,
             },
         }
-        ranges = learned_ranges(circuit, self.values, index)
-        facts |= {"ranges": ranges} if ranges else {}
         return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
     def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
@@ -182,9 +180,10 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         if self._is_plain_array(X) and (fast := predict_array(prepared, X, threads)) is not None:
             return fast
         unknown = Counter[tuple[str, Category]]()
-        batches = read_batches(X, self.circuit_.columns, prepared.used, unknown)
-        predicted = [predict_values(prepared, next(batches).values, threads)]
-        if not has_names(X) or not hasattr(self, "feature_names_in_"):
+        batches = read_batches(X, self.circuit_.columns, prepared.program.used, unknown)
+        first = next(batches)
+        predicted = [predict_values(prepared, first.values, threads)]
+        if not (first.named and hasattr(self, "feature_names_in_")):
             validate_data(self, X, reset=False, skip_check_array=True)
         predicted += [predict_values(prepared, batch.values, threads) for batch in batches]
         warn_of_unknown(unknown)
@@ -207,10 +206,10 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         write_model(path, to_saved(self))
 
     def _prepared_circuit(self) -> PreparedCircuit:
-        """Return the circuit ready to run; it is prepared once."""
+        """Return the circuit with its program, which is made once."""
         prepared: PreparedCircuit | None = self.__dict__.get("_prepared")
         if prepared is None or prepared.circuit is not self.circuit_:
-            self._prepared = prepared = prepare(self.circuit_)
+            self._prepared = prepared = PreparedCircuit(self.circuit_)
         return prepared
 
     def _is_plain_array(self, X: Any) -> bool:
@@ -223,7 +222,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
             and X.shape[0] > 0
             and X.shape[1] == self.n_features_in_ == len(self.circuit_.columns)  # none is a part of a date
             and not hasattr(self, "feature_names_in_")
-            and not self._prepared.reads_categories
+            and not self._prepared.program.reads_categories
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -239,7 +238,7 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
         validate_data(self, X, skip_check_array=True)
         self.circuit_ = circuit
-        self._prepared_circuit()  # now, so that predict changes nothing
+        self._prepared = PreparedCircuit(circuit)  # now, so that predict changes nothing
         if networks is not None:
             self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
             epochs = [asdict(epoch) for network in networks for epoch in network.epochs]

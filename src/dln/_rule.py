@@ -19,8 +19,9 @@ from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed
 from dln._saving import without_unused_categories
 from dln.circuit._build import with_rules
 from dln.circuit._circuit import Circuit, Rule, Values
-from dln.circuit._conditions import count_conditions, readable
 from dln.circuit._constraints import Constraint, check_constraints, weight_signs
+from dln.circuit._cost import count_conditions
+from dln.circuit._simplify import readable
 from dln.data._constraint_parameters import read_constraints
 from dln.data._rows import CanonicalRows
 from dln.data._source import array_names, open_source
@@ -28,7 +29,8 @@ from dln.data._target import Target
 from dln.network._reduce import LabelledRows
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Scale, Source
-from dln.readers._rules import ConstraintTable, constraint_table, rule_support
+from dln.readers._monitor import rule_support
+from dln.readers._rules import ConstraintTable, constraint_table
 from dln.rules._bins import bin_rows, bin_table
 from dln.rules._changes import are_compiled
 from dln.rules._constants import MEMBER
@@ -225,8 +227,10 @@ class RuleRegressor(EditableRegressor):
     def _read_fixed_rules(self, rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
         """Return the circuit of the fixed rules, or raise where they do not fit the table, the limits or each other."""
         empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
-        texts = () if self.fixed_rules is None else self.fixed_rules
-        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
+        if self.fixed_rules is None:
+            return empty
+        rules = new_rules("fixed_rules", self.fixed_rules, empty.columns)
+        circuit = with_rules(empty, [(one, 0.0) for one in rules.values()])
         lengths = count_conditions(circuit)
         for name, size, what in (
             ("max_rule_length", max(lengths, default=0), "conditions in one of them"),
@@ -319,7 +323,7 @@ class RuleRegressor(EditableRegressor):
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
-        for circuit in circuits:
+        for circuit in circuits if constraints else ():
             check_constraints(circuit, constraints, rows.target_name or "prediction")
         kept = [replace(point, circuit=own) for point, own in zip(points[:n_kept], circuits, strict=True)]
         larger = [replace(point, circuit=None, support=()) for point in points[n_kept:]]

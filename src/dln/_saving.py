@@ -10,13 +10,12 @@ from typing import Any, Final, TypeVar
 from typing import Literal as TypingLiteral
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from dln._atomic import AnyPath
 from dln._errors import ModelFileError
-from dln.circuit._circuit import Circuit, Column, IsIn, Literal, Values
-from dln.circuit._conditions import count_conditions
+from dln.circuit._circuit import Circuit, Column, IsIn, Literal
+from dln.circuit._cost import count_conditions
 from dln.data._dates import with_dates_whole
 from dln.readers._frontier import Frontier, Point
 from dln.readers.model_file import SavedModel
@@ -30,26 +29,6 @@ OPTIONAL: Final = {
 }  # fmt: skip
 #: What a file calls the classes: files hold no names of classes.
 KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
-
-
-def learned_ranges(
-    circuit: Circuit, values: Sequence[Values], rows: npt.NDArray[np.intp]
-) -> dict[str, tuple[float, float]]:
-    """Return the ends of each number column that rules read: beyond them a prediction is a guess, and is shown as one.
-
-    >>> from dln.circuit._circuit import Above, Rule
-    >>> circuit = Circuit((Column("age"), Column("bmi")), (Above(0, 47.5),), (), (Rule(0, 2.5),), 0.0, 1)
-    >>> learned_ranges(circuit, [np.array([18.0, np.nan, 64.0]), np.array([20.0, 30.0, 40.0])], np.arange(3))
-    {'age': (18.0, 64.0)}
-    """
-    ranges = {}
-    for j in sorted({literal.column for literal in circuit.literals}):
-        if circuit.columns[j].categories is None:
-            known = values[j][rows]
-            known = known[~np.isnan(known)]
-            if len(known):
-                ranges[circuit.columns[j].name] = (float(known.min()), float(known.max()))
-    return ranges
 
 
 def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 from dln import DLNRegressor, RuleRegressor
-from dln.circuit._conditions import count_conditions
+from dln.circuit._cost import count_conditions
 from dln.circuit._words import thousands
 
 N_ROWS: Final = 400

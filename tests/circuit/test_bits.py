@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from circuits import circuits, circuits_with_tables, every_case, layered_circuit
 from dln._errors import CircuitError
 from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Column, Gate, IsIn, IsMissing, Rule, Values
-from dln.circuit.bits import PreparedCircuit, _prepare, predict, predict_array, prepare
+from dln.circuit.bits import PreparedCircuit, predict, predict_array, prepare
+from dln.export._c import float32_below
 
 SIZES = (0, 1, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 2500)
 
@@ -76,9 +77,9 @@ def test_an_array_is_predicted_as_its_columns_are(circuit: Circuit, n_rows: int,
     """`predict_array` equals the definition, and returns None exactly if a column that counts holds an infinity."""
     circuit = numbers_only(circuit)
     array = np.array(random_table(circuit, n_rows, dtype)).T.copy(order=order)
-    prepared = prepare(circuit)
+    prepared = PreparedCircuit(circuit)
     got = predict_array(prepared, array)
-    if np.isinf(array[:, list(prepared.used)]).any():
+    if np.isinf(array[:, list(prepared.program.used)]).any():
         assert got is None
         array[np.isinf(array)] = np.nan
         got = predict_array(prepared, array)
@@ -92,7 +93,7 @@ def test_a_circuit_of_trained_size_is_predicted_alike_with_any_number_of_threads
     circuit = layered_circuit(0, n_rules=60, layers=(80, 80, 60), all_gates=True)
     table = random_table(circuit, 400_123, dtype)
     expected = circuit.evaluate(table)
-    prepared = prepare(circuit)
+    prepared = PreparedCircuit(circuit)
     for n_threads in (1, 2, 7):
         assert_same_bits(predict(prepared, table, n_threads), expected)
 
@@ -122,7 +123,7 @@ def test_any_set_of_codes_is_tested(codes: list[int], dtype: type) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_float32_is_compared_exactly_with_any_cutoff(cutoff: float) -> None:
     """The cut-off for float32 columns separates the same float32 numbers, to the neighbours of the cut-off."""
-    below = np.float32(_prepare.float32_below(cutoff))
+    below = np.float32(float32_below(cutoff))
     with np.errstate(over="ignore", under="ignore"):
         around = [below, np.nextafter(below, np.float32(np.inf)), np.nextafter(below, np.float32(-np.inf))]
         values = np.array([*around, cutoff, -cutoff, 0.0, np.nan, np.inf, -np.inf], dtype=np.float32)
@@ -148,13 +149,13 @@ def test_a_program_holds_only_what_the_rules_need() -> None:
     literals = (Above(0, 1.0), Above(1, 1.0), Above(0, 1.0), Above(2, 5.0))
     gates = (Gate(1, 0, 1), Gate(14, 2, 1), Gate(6, 3, 0), Gate(12, 4, 4))
     rules = (Rule(4, 1.0), Rule(5, 2.0), Rule(6, 0.0), Rule(7, 4.0))
-    prepared = prepare(Circuit(columns, literals, gates, rules, 0.0, 0))
-    assert isinstance(prepared, PreparedCircuit)
-    assert prepared.used == (0, 1)
-    assert len(prepared.tests) == 2
-    assert len(prepared.gates) == len(prepared.rules) == 1
-    assert prepared.steps.tolist() == [1.0 - 2.0 - 4.0]
-    assert prepared.scale[0] == 2.0 + 4.0
+    program = prepare(Circuit(columns, literals, gates, rules, 0.0, 0))
+    assert program.used == (0, 1)
+    _, tests, kept_gates, kept_rules, steps, scale, n_nodes = program.parts
+    assert [len(part) for part in (tests, kept_gates, kept_rules)] == [2, 1, 1]
+    assert steps.tolist() == [1.0 - 2.0 - 4.0]
+    assert scale[0] == 2.0 + 4.0
+    assert n_nodes == 3
 
 
 def test_values_of_a_wrong_type_are_refused() -> None:
@@ -172,9 +173,9 @@ def test_values_of_a_wrong_type_are_refused() -> None:
     with pytest.raises(CircuitError, match="equally many rows"):
         predict(circuit, [numbers, codes[:2]])
     with pytest.raises(CircuitError, match=r"reads 2 columns, but an array of shape \(3, 3\) was given"):
-        predict_array(prepare(circuit), np.zeros((3, 3)))
+        predict_array(PreparedCircuit(circuit), np.zeros((3, 3)))
     with pytest.raises(CircuitError, match="must be float32 or float64"):
-        predict_array(prepare(circuit), np.zeros((3, 2)))
+        predict_array(PreparedCircuit(circuit), np.zeros((3, 2)))
 
 
 def test_columns_that_are_not_read_may_be_anything_of_the_right_length() -> None:
@@ -190,12 +191,12 @@ def test_no_memory_is_read_after_it_is_freed():
     """With freed memory overwritten, as Python's debug allocators do, predictions stay what they are."""
     program = """
 import numpy as np
-from test_bits import layered_circuit, predict, prepare, random_table
+from test_bits import PreparedCircuit, layered_circuit, predict, random_table
 
 circuit = layered_circuit(0, n_rules=30, layers=(40, 30))
 table = random_table(circuit, 3000, np.float64)
 for n_threads in (1, 3):
-    assert (predict(prepare(circuit), table, n_threads) == circuit.evaluate(table)).all()
+    assert (predict(PreparedCircuit(circuit), table, n_threads) == circuit.evaluate(table)).all()
 """
     environment = {
         **os.environ,

@@ -7,8 +7,9 @@ from hypothesis import given
 
 from circuits import circuits
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._cost import count_conditions
 from dln.circuit._gates import AND, OR, XNOR, XOR
+from dln.circuit._simplify import readable
 from dln.circuit._words import node_sizes, node_text
 
 

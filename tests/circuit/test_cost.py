@@ -152,7 +152,7 @@ def test_ebm(data):
     glassbox = pytest.importorskip("interpret.glassbox")
     model = glassbox.ExplainableBoostingRegressor(max_rounds=5, outer_bags=1, interactions=1, n_jobs=1).fit(*data)
     cost = operations(model)
-    assert cost.parts[-1].count == len(model.term_features_)
+    assert cost.parts[-1].operations == len(model.term_features_) * FLOAT16.addition
     assert cost.total > 5 * 183
 
 
@@ -179,8 +179,7 @@ def test_a_circuit_by_part():
         decimals=0,
     )
     cost = circuit_cost(circuit)
-    assert (cost.thresholds, cost.categories, cost.gates, cost.rules) == (183, 2 * 3 + 1 + 3, 1 + 3, 3 * 1244)
-    assert cost.total == cost.thresholds + cost.categories + cost.gates + cost.rules
+    assert [part.operations for part in cost.parts] == [183, 2 * 3 + 1 + 3, 1 + 3, 3 * 1244]
     assert int(operations(circuit, "select")) == cost.total - 3 * (1244 - 140)
     assert "3 × 1244 (multiply and add, float16)" in str(cost)
 
@@ -190,5 +189,4 @@ def test_parts_add_up(circuit):
     """The total is the sum of the parts, under both readings."""
     for reading in ("multiply", "select"):
         cost = circuit_cost(circuit, reading)
-        assert cost.total == cost.thresholds + cost.categories + cost.gates + cost.rules
-        assert cost == circuit_cost(circuit).read(reading)
+        assert cost.total == int(cost) == sum(part.operations for part in cost.parts)

@@ -4,10 +4,9 @@ from hypothesis import given
 
 from circuits import circuits, every_case
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
-from dln.circuit._cone import cone
 from dln.circuit._gates import AND, GATES, NAND
-from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph
-from dln.circuit.simplify._domain import axes_of, truth_table
+from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph, cone
+from dln.circuit._truth_tables import axes_of, truth_table
 
 X, Y = Above(0, 1.0), Above(1, 2.0)
 COLUMNS = (Column("x"), Column("y"))

@@ -8,7 +8,8 @@ from circuits import HOSTILE_NAMES, circuits, circuits_with_tables, every_case, 
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule, from_grid
 from dln.circuit._gates import AND, XOR
 from dln.readers._explain import explain, feature_importances, shapley_values
-from dln.readers._rules import rule_support, rule_table
+from dln.readers._monitor import rule_support
+from dln.readers._rules import rule_table
 
 
 @given(circuits_with_tables())

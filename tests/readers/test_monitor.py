@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dln
 from circuits import circuits_with_tables
 from dln import ModelFileError
-from dln.readers._monitor import Profile, _edges, _psi, monitor
+from dln.readers._monitor import Profile, _profile, _psi, monitor
 from dln.readers.model_file import sealed
 from models import bytes_of, frame, models, network, small, target
 
@@ -70,17 +70,17 @@ def test_bins_are_about_ten_and_none_is_empty(numbers, seed):
     """Edges ascend, every bin has values, and neither order nor repetition of rows changes them."""
     values = np.array(numbers, dtype=np.float64)
     weight = np.random.default_rng(seed).integers(1, 4, len(values)).astype(np.float64)
-    edges = _edges(values, weight)
+    edges = _profile(values, weight, None).edges
     assert list(edges) == sorted(set(edges))
     assert len(np.unique(np.searchsorted(edges, values))) == len(edges) + 1 <= 20
     repeated = np.random.default_rng(seed).permutation(np.repeat(values, weight.astype(int)))
-    assert _edges(repeated, np.ones(len(repeated))) == edges
+    assert _profile(repeated, np.ones(len(repeated)), None).edges == edges
 
 
 def test_frequent_values_have_bins_of_their_own():
     """A value that most rows have is told apart from those below and above it."""
     values = np.concatenate([np.linspace(-1, -0.1, 10), np.zeros(80), np.linspace(0.1, 1, 10)])
-    edges = _edges(values, np.ones(100))
+    edges = _profile(values, np.ones(100), None).edges
     assert {-0.1, 0.0} <= set(np.round(edges, 9))
 
 

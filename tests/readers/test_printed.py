@@ -11,9 +11,9 @@ from dln.readers._draw import _escaped, _wrapped
 from dln.readers._explain import explain, interval_text
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Intervals, _rounded_up
-from dln.readers._latex import _latex_number, to_latex
-from dln.readers._rules import Importance, Importances, rule_support, rule_table
-from dln.readers._symbols import to_sympy
+from dln.readers._monitor import rule_support
+from dln.readers._rules import Importance, Importances, rule_table
+from dln.readers._symbols import _latex_number, to_latex, to_sympy
 
 CIRCUIT = Circuit(
     columns=(Column("bmi"), Column("smoker", ("no", "yes"))),

@@ -12,8 +12,8 @@ from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
 from dln.circuit._gates import AND
 from dln.readers._draw import Picture
 from dln.readers._frontier import Frontier, Point
+from dln.readers._monitor import rule_support
 from dln.readers._readable import ReadableModel
-from dln.readers._rules import rule_support
 
 
 class Insurance(ReadableModel, RegressorMixin, BaseEstimator):

@@ -14,8 +14,8 @@ import dln.readers._reasons
 from circuits import circuits_with_tables, every_case
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule, from_grid
 from dln.circuit._gates import AND
+from dln.readers._monitor import rule_support
 from dln.readers._reasons import ReasonFinder, reasons_of
-from dln.readers._rules import rule_support
 from models import models
 
 

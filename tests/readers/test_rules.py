@@ -6,9 +6,10 @@ from hypothesis import given
 
 from circuits import HOSTILE_NAMES, circuits, every_case, layered_circuit
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, Rule
-from dln.circuit._conditions import count_conditions
+from dln.circuit._cost import count_conditions
 from dln.circuit._gates import AND
-from dln.readers._rules import MAX_ROWS, rule_support, rule_table
+from dln.readers._monitor import rule_support
+from dln.readers._rules import MAX_ROWS, rule_table
 
 
 class Tags(html.parser.HTMLParser):

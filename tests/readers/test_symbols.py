@@ -10,8 +10,7 @@ from dln._errors import MissingExtraError
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Rule
 from dln.circuit._gates import AND, NOR, NOT_A, OR, XNOR, XOR
 from dln.circuit._words import node_text
-from dln.readers._latex import LATEX, latex_name, to_latex
-from dln.readers._symbols import sympy_symbols, to_sympy
+from dln.readers._symbols import LATEX, latex_name, sympy_symbols, to_latex, to_sympy
 
 sympy = pytest.importorskip("sympy")
 

@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dln
 from dln import RuleRegressor
+from models import SMALL
 from pages import draw, hostile_circuit, mixed_model, model_of, named_frame
 
 
@@ -33,6 +36,25 @@ def test_the_card_has_the_numbers_of_the_rows():
     assert values["subgroups"]
     assert "Calibration, by tenths" in str(card)
     assert all(rule["rule"] in str(card) for rule in values["rules"] if "|" not in rule["rule"])
+
+
+def test_the_card_counts_the_categories_that_no_rule_names(tmp_path):
+    """Of the training table's categories the card says how many there were, and how frequent those in rules are."""
+    region = np.repeat(["north", "south", "east", "west"], [40, 30, 20, 10])
+    X = pd.DataFrame({"region": region, "garden": np.arange(100) % 5 == 0})
+    y = 10.0 * (region == "south") + 10.0 * X["garden"].to_numpy()
+    X.loc[90:, "region"] = None
+    model = RuleRegressor(**SMALL).fit(X, y)
+    model.save(tmp_path / "m.dln")
+    for one in (model, dln.load(tmp_path / "m.dln")):
+        card = one.card()
+        columns = {column["name"]: column for column in card["columns"]}
+        assert columns["region"]["n_categories"] == 3
+        assert columns["region"]["categories"] == [{"category": '"south"', "share": 0.3}]
+        assert columns["region"]["share_of_others"] == pytest.approx(0.6)
+        assert columns["region"]["missing"] == pytest.approx(0.1)
+        assert '3 categories, of which rules name `"south"` 30 %; all others 60 %' in str(card)
+        assert "2 categories: `false` 80 %, `true` 20 %" in str(card)
 
 
 def test_the_card_is_saved_by_the_ending(tmp_path):

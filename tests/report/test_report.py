@@ -19,7 +19,8 @@ from dln.circuit._circuit import MISSING, Above, Circuit, Column, Gate, IsIn, Ru
 from dln.circuit._gates import AND
 from dln.circuit._words import name_text, node_text
 from dln.export._form import lower
-from dln.readers._rules import rule_support, rule_table
+from dln.readers._monitor import rule_support
+from dln.readers._rules import rule_table
 from dln.report import _render
 from dln.report._collect import collect
 from dln.report._page_data import NumberColumn

@@ -9,7 +9,7 @@ from functools import reduce
 from dln.circuit._circuit import Above, Circuit, Column, Gate, IsIn, IsMissing, Literal, Rule
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Condition, Formula, NumberCondition, OddOf, negate
 from dln.circuit._gates import A_AND_NOT_B, AND, NOT_A, OR, XOR
-from dln.circuit.simplify import simplify
+from dln.circuit._simplify import simplify
 
 
 def with_rules(circuit: Circuit, rules: Sequence[tuple[int | Formula, float]]) -> Circuit:

@@ -173,7 +173,7 @@ class Circuit:
 
     def simplify(self) -> Circuit:
         """Return a circuit with the same predictions on every input that costs no more and reads no longer."""
-        from dln.circuit.simplify import simplify
+        from dln.circuit._simplify import simplify
 
         return simplify(self)
 
@@ -185,7 +185,7 @@ class Circuit:
 
     def to_latex(self, target: str = "prediction") -> str:
         """Return the circuit as a LaTeX formula, one rule per line."""
-        from dln.readers._latex import to_latex
+        from dln.readers._symbols import to_latex
 
         return to_latex(self, target)
 

@@ -23,10 +23,9 @@ import numpy.typing as npt
 
 from dln._errors import ConstraintError
 from dln.circuit._circuit import Above, Circuit, Column
-from dln.circuit._cone import node_columns
-from dln.circuit._graph import XOR, Graph
+from dln.circuit._graph import XOR, Graph, node_columns
+from dln.circuit._truth_tables import Axis, axes_of, combinations, truth_table
 from dln.circuit._words import name_text, number_text, weight_text
-from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 
 #: Columns of a group that are listed by name.
 MAX_NAMES: Final = 20
@@ -176,8 +175,8 @@ def _change(graph: Graph, edge: int, step: int, cut: Above, own: Sequence[Axis])
     if combinations(own) > MAX_CELLS:
         raise _TooLargeError
     k = next(k for k, axis in enumerate(own) if axis.column == cut.column)
-    above = own[k].where(cut)
-    first = (above & -above).bit_length() - 1  # blocks are in the order of their values
+    above = own[k].tests.index(cut)
+    first = next(block for block, answers in enumerate(own[k].answers) if answers[above])  # blocks ascend
     table = step * np.diff(truth_table(graph, edge, own).astype(np.int64), axis=k).take(first - 1, axis=k)
     return _Factor(tuple(axis.column for axis in own if axis.column != cut.column), np.asarray(table))
 

@@ -1,17 +1,20 @@
-"""Prices in basic logic operations (OPs), and the cost of a circuit.
+"""The size of a circuit: conditions that a person reads, and the cost of a prediction in basic logic operations (OPs).
 
-An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and wires are free. Arithmetic on
-numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its table.
+A condition is a printed comparison. An AND, OR, NAND or NOR of two bits is one operation, an XOR or XNOR three, NOT and
+wires are free. Arithmetic on numbers is priced by the logic it takes, after the paper's cost model; `FLOAT16` is its
+table.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from dln.circuit._circuit import Above, Circuit, IsIn
-from dln.circuit._cone import cone
+from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
 from dln.circuit._gates import GATES
+from dln.circuit._graph import cone
+from dln.circuit._words import MAX_LITERALS_IN_TEXT, aligned, node_sizes
 
 GATE: Final = 1
 XOR_GATE: Final = 3
@@ -40,88 +43,85 @@ SELECT_ADD: Final = 16 * GATE + FLOAT16.addition
 Reading = Literal["multiply", "select"]
 
 
+class Part(NamedTuple):
+    """A kind of operation: its operations in all, and how they are counted."""
+
+    name: str
+    operations: int
+    remark: str
+
+
 @dataclass(frozen=True, slots=True)
-class CircuitCost:
-    """The cost of a circuit in basic logic operations, by part.
+class Cost:
+    """The cost of one prediction in basic logic operations, by part: ``int`` of it is the total."""
 
-    `reading` is the price of a rule: ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations),
-    ``"select"`` passes the weight or 0 and adds (140 operations).
-    """
-
-    n_thresholds: int
-    n_category_bits: int
-    n_missing_tests: int
-    n_gates: int
-    n_xor_gates: int
-    n_rules: int
-    category_gates: int
-    reading: Reading = "multiply"
-
-    @property
-    def thresholds(self) -> int:
-        """Operations of the comparisons ``x > c`` in use, on 16-bit numbers."""
-        return self.n_thresholds * COMPARISON
-
-    @property
-    def categories(self) -> int:
-        """Operations of the tests for a category or for a missing value."""
-        return (self.n_category_bits + self.n_missing_tests) * CATEGORY_BIT + self.category_gates * GATE
-
-    @property
-    def gates(self) -> int:
-        """Operations of the gates in use."""
-        return (self.n_gates - self.n_xor_gates) * GATE + self.n_xor_gates * XOR_GATE
-
-    @property
-    def rules(self) -> int:
-        """Operations of the weighted sum, in float16."""
-        return self.n_rules * (MULTIPLY_ADD if self.reading == "multiply" else SELECT_ADD)
+    subject: str
+    """The model's kind or, of a circuit, the reading of its rules' price."""
+    parts: tuple[Part, ...]
 
     @property
     def total(self) -> int:
         """All operations of one prediction."""
-        return self.thresholds + self.categories + self.gates + self.rules
-
-    def read(self, reading: Reading) -> CircuitCost:
-        """Return the same cost under the other reading."""
-        return replace(self, reading=reading)
+        return sum(part.operations for part in self.parts)
 
     def __int__(self) -> int:
         return self.total
 
     def __str__(self) -> str:
-        how = "multiply and add" if self.reading == "multiply" else "select and add"
-        n_tests = self.n_category_bits + self.n_missing_tests
-        n_plain = self.n_gates - self.n_xor_gates
-        return aligned(
-            ("thresholds", self.thresholds, f"{self.n_thresholds} × {COMPARISON} (compare, 16 bit)"),
-            ("categories", self.categories, f"{n_tests} × {CATEGORY_BIT} + {self.category_gates} (test, or)"),
-            ("gates", self.gates, f"{n_plain} × {GATE} + {self.n_xor_gates} × {XOR_GATE} (xor)"),
-            ("rules", self.rules, f"{self.n_rules} × {self.rules // max(self.n_rules, 1)} ({how}, float16)"),
-            ("total", self.total, f"logic operations, reading {self.reading!r}"),
-        )
+        rows = [*self.parts, ("total", self.total, f"logic operations, {self.subject}")]
+        return "\n".join(aligned([(name, str(number), remark) for name, number, remark in rows], left=1))
 
 
-def aligned(*rows: tuple[str, int, str]) -> str:
-    """Return lines of a name, a number of operations and a remark."""
-    first, second = (max(len(str(row[i])) for row in rows) for i in range(2))
-    return "\n".join(f"{name:<{first}}  {number:>{second}}  {remark}" for name, number, remark in rows)
+def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> Cost:
+    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once.
 
-
-def circuit_cost(circuit: Circuit, reading: Reading = "multiply") -> CircuitCost:
-    """Return the cost of one prediction: nodes that no rule uses are free, nodes that several rules use count once."""
-    n_literals = len(circuit.literals)
+    `reading` is the price of a rule: ``"multiply"`` multiplies its weight by 0 or 1 and adds (1244 operations),
+    ``"select"`` passes the weight or 0 and adds (140 operations).
+    """
+    n_literals, n_rules = len(circuit.literals), len(circuit.rules)
     used = cone(circuit, (rule.node for rule in circuit.rules))
     tests = {circuit.literals[node] for node in used if node < n_literals}
     prices = [GATES[circuit.gates[node - n_literals].kind].cost for node in used if node >= n_literals]
     sets = [test for test in tests if isinstance(test, IsIn)]
-    return CircuitCost(
-        n_thresholds=sum(isinstance(test, Above) for test in tests),
-        n_category_bits=len({(test.column, code) for test in sets for code in test.codes}),
-        n_missing_tests=len(tests) - len(sets) - sum(isinstance(test, Above) for test in tests),
-        n_gates=sum(price > 0 for price in prices),
-        n_xor_gates=sum(price == XOR_GATE for price in prices),
-        n_rules=len(circuit.rules),
-        category_gates=sum(len(test.codes) - 1 for test in sets),
-        reading=reading,
+    n_above = sum(isinstance(test, Above) for test in tests)
+    n_bits = len({(test.column, code) for test in sets for code in test.codes}) + len(tests) - len(sets) - n_above
+    n_or, n_xor = sum(len(test.codes) - 1 for test in sets), sum(price == XOR_GATE for price in prices)
+    n_plain = sum(price > 0 for price in prices) - n_xor
+    price, how = (MULTIPLY_ADD, "multiply") if reading == "multiply" else (SELECT_ADD, "select")
+    n_operations = n_rules * price
+    parts = (
+        Part("thresholds", n_above * COMPARISON, f"{n_above} × {COMPARISON} (compare, 16 bit)"),
+        Part("categories", n_bits * CATEGORY_BIT + n_or * GATE, f"{n_bits} × {CATEGORY_BIT} + {n_or} (test, or)"),
+        Part("gates", n_plain * GATE + n_xor * XOR_GATE, f"{n_plain} × {GATE} + {n_xor} × {XOR_GATE} (xor)"),
+        Part("rules", n_operations, f"{n_rules} × {n_operations // max(n_rules, 1)} ({how} and add, float16)"),
     )
+    return Cost(f"reading {reading!r}", parts)
+
+
+def count_conditions(circuit: Circuit) -> list[int]:
+    """Return for every rule how many comparisons it prints.
+
+    ``area > 120`` is one, ``18 < age ≤ 47`` two, ``region in {"a", "b"}`` one per category named, ``bmi is missing``
+    one. A rule that is too long to print has as many as it has literals.
+    """
+    sizes = node_sizes(circuit)
+    return [
+        sizes[rule.node] if sizes[rule.node] > MAX_LITERALS_IN_TEXT else formula_conditions(formula(circuit, rule.node))
+        for rule in circuit.rules
+    ]
+
+
+def formula_conditions(formula: Formula) -> int:
+    """Return how many comparisons a formula prints."""
+    match formula:
+        case bool():
+            return 0
+        case NumberCondition(_, ends, low, missing):
+            if not ends:
+                return int(low != missing)
+            # "x ≤ 3" speaks of missing values without a comparison of their own: see `number_pieces`.
+            return len(ends) + int(missing and not low)
+        case CategoryCondition(_, codes, other, missing):
+            return max(1, len(codes) + int(missing != other)) if codes else 1
+        case AllOf(parts) | AnyOf(parts) | OddOf(parts, _):
+            return sum(map(formula_conditions, parts))

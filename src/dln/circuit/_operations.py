@@ -8,45 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from dln.circuit._circuit import Circuit
-from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, CircuitCost, Reading, aligned, circuit_cost
+from dln.circuit._cost import CATEGORY_BIT, FLOAT16, MULTIPLY_ADD, Cost, Part, Reading, circuit_cost
+
+#: A kind of operation, its count and its price.
+Counts: TypeAlias = Iterable[tuple[str, int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A kind of operation, its count and its price."""
-
-    name: str
-    count: int
-    price: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCost:
-    """The cost of one prediction of a model in basic logic operations, by part."""
-
-    model: str
-    parts: tuple[Part, ...]
-
-    @property
-    def total(self) -> int:
-        """All operations of one prediction."""
-        return sum(part.count * part.price for part in self.parts)
-
-    def __int__(self) -> int:
-        return self.total
-
-    def __str__(self) -> str:
-        rows = [(part.name, part.count * part.price, f"{part.count} × {part.price}") for part in self.parts]
-        return aligned(*rows, ("total", self.total, f"logic operations, {self.model}"))
-
-
-def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | ModelCost:
+def operations(model: Any, reading: Reading = "multiply") -> Cost:
     """Return the cost of one prediction of a circuit or a fitted model of dln or another library.
 
     Known are scikit-learn's linear models, nearest neighbours, trees, forests, boosting, SVR and MLPRegressor, a
@@ -61,7 +34,7 @@ def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | Model
 
     Returns
     -------
-    CircuitCost or ModelCost
+    Cost
         ``int`` of it is the number of operations, ``print`` shows the parts.
 
     Raises
@@ -88,74 +61,76 @@ def operations(model: Any, reading: Reading = "multiply") -> CircuitCost | Model
     for kind in type(model).__mro__:
         count = _KNOWN.get((kind.__module__.partition(".")[0], kind.__name__))
         if count is not None:
-            return ModelCost(type(model).__name__, tuple(count(model)))
+            return Cost(
+                type(model).__name__, tuple(Part(name, n * price, f"{n} × {price}") for name, n, price in count(model))
+            )
     raise TypeError(f"operations() cannot count a {type(model).__name__}; it knows {', '.join(n for _, n in _KNOWN)}")
 
 
-def _multiply_adds(count: Any) -> Iterable[Part]:
-    yield Part("multiply-add", int(count), MULTIPLY_ADD)
+def _multiply_adds(count: Any) -> Counts:
+    yield "multiply-add", int(count), MULTIPLY_ADD
 
 
-def _trees(depths: Iterable[int]) -> Iterable[Part]:
+def _trees(depths: Iterable[int]) -> Counts:
     depths = list(map(int, depths))
-    yield Part("compare", sum(depths), FLOAT16.comparison)
-    yield Part("add", len(depths), FLOAT16.addition)
+    yield "compare", sum(depths), FLOAT16.comparison
+    yield "add", len(depths), FLOAT16.addition
 
 
-def _neighbours(model: Any) -> Iterable[Part]:
+def _neighbours(model: Any) -> Counts:
     # Distance to every stored row, then the k nearest by k passes; roots and the mean of k are left out, as in the
     # paper.
     n, d = int(model.n_samples_fit_), int(model.n_features_in_)
-    yield Part("subtract", n * d, FLOAT16.addition)
+    yield "subtract", n * d, FLOAT16.addition
     if not (model.metric == "manhattan" or (model.metric == "minkowski" and model.p == 1)):
-        yield Part("multiply", n * d, FLOAT16.multiplication)
-    yield Part("add", n * (d - 1), FLOAT16.addition)
-    yield Part("compare", n * int(model.n_neighbors), FLOAT16.comparison)
+        yield "multiply", n * d, FLOAT16.multiplication
+    yield "add", n * (d - 1), FLOAT16.addition
+    yield "compare", n * int(model.n_neighbors), FLOAT16.comparison
 
 
-def _forest(model: Any) -> Iterable[Part]:
+def _forest(model: Any) -> Counts:
     yield from _trees(tree.get_depth() for tree in model.estimators_)
-    yield Part("divide", 1, FLOAT16.division)
+    yield "divide", 1, FLOAT16.division
 
 
-def _adaboost(model: Any) -> Iterable[Part]:
+def _adaboost(model: Any) -> Counts:
     # The paper's count is not recoverable. Ours: every tree, then the weighted median that the model predicts: sort
     # the T predictions, add up their weights, search for the half.
     trees = model.estimators_
     halvings = math.ceil(math.log2(max(len(trees), 2)))
     yield from _trees(tree.get_depth() for tree in trees)
-    yield Part("compare (sort)", len(trees) * halvings, FLOAT16.comparison)
-    yield Part("compare (median)", halvings, FLOAT16.comparison)
+    yield "compare (sort)", len(trees) * halvings, FLOAT16.comparison
+    yield "compare (median)", halvings, FLOAT16.comparison
 
 
-def _support_vectors(model: Any) -> Iterable[Part]:
+def _support_vectors(model: Any) -> Counts:
     # Exponentials cost as much as logarithms.
     n, d = model.support_vectors_.shape
     if model.kernel == "rbf":
-        yield Part("distance (subtract, multiply, add)", n * d, FLOAT16.addition + MULTIPLY_ADD)
-        yield Part("scale", n, FLOAT16.multiplication)
-        yield Part("exponential", n, FLOAT16.logarithm)
+        yield "distance (subtract, multiply, add)", n * d, FLOAT16.addition + MULTIPLY_ADD
+        yield "scale", n, FLOAT16.multiplication
+        yield "exponential", n, FLOAT16.logarithm
     elif model.kernel in {"linear", "poly", "sigmoid"}:
-        yield Part("inner product", n * d, MULTIPLY_ADD)
+        yield "inner product", n * d, MULTIPLY_ADD
         if model.kernel != "linear":
-            yield Part("scale and shift", n, MULTIPLY_ADD)
+            yield "scale and shift", n, MULTIPLY_ADD
         if model.kernel == "poly":
-            yield Part("power", n * (int(model.degree) - 1), FLOAT16.multiplication)
+            yield "power", n * (int(model.degree) - 1), FLOAT16.multiplication
         if model.kernel == "sigmoid":  # tanh by one exponential: (e − 1) / (e + 1)
-            yield Part("tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division)
+            yield "tanh", n, FLOAT16.logarithm + 2 * FLOAT16.addition + FLOAT16.division
     else:
         raise TypeError(f"operations() cannot count an SVR with the kernel {model.kernel!r}")
-    yield Part("multiply-add", n, MULTIPLY_ADD)
+    yield "multiply-add", n, MULTIPLY_ADD
 
 
-def _torch(model: Any) -> Iterable[Part]:
+def _torch(model: Any) -> Counts:
     layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear"]
     if not layers:
         raise TypeError("operations() counts a torch module by its Linear layers, but this one has none")
     return _multiply_adds(sum(layer.weight.numel() for layer in layers))
 
 
-def _lightgbm(model: Any) -> Iterable[Part]:
+def _lightgbm(model: Any) -> Counts:
     booster = getattr(model, "booster_", model)
     return _trees(_depth(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"])
 
@@ -164,23 +139,23 @@ def _depth(tree: dict[str, Any]) -> int:
     return max((1 + _depth(tree[side]) for side in ("left_child", "right_child") if side in tree), default=0)
 
 
-def _ebm(model: Any) -> Iterable[Part]:
+def _ebm(model: Any) -> Counts:
     # A column's bin is found by halving, once per resolution; its score is looked up, which is free, and added.
     needed = {
         (feature, min(len(term), len(model.bins_[feature])) - 1) for term in model.term_features_ for feature in term
     }
     levels = [model.bins_[feature][level] for feature, level in sorted(needed)]
     cuts = [len(level) for level in levels if not isinstance(level, dict)]
-    yield Part("compare", sum(math.ceil(math.log2(n + 1)) for n in cuts), FLOAT16.comparison)
-    yield Part("category test", sum(len(level) for level in levels if isinstance(level, dict)), CATEGORY_BIT)
-    yield Part("add", len(model.term_features_), FLOAT16.addition)
+    yield "compare", sum(math.ceil(math.log2(n + 1)) for n in cuts), FLOAT16.comparison
+    yield "category test", sum(len(level) for level in levels if isinstance(level, dict)), CATEGORY_BIT
+    yield "add", len(model.term_features_), FLOAT16.addition
 
 
-_KNOWN: Final[dict[tuple[str, str], Callable[[Any], Iterable[Part]]]] = {
+_KNOWN: Final[dict[tuple[str, str], Callable[[Any], Counts]]] = {
     ("sklearn", "LinearRegression"): lambda model: _multiply_adds(np.count_nonzero(model.coef_)),
     ("sklearn", "LinearModel"): lambda model: _multiply_adds(np.count_nonzero(model.coef_)),
     ("sklearn", "KNeighborsRegressor"): _neighbours,
-    ("sklearn", "BaseDecisionTree"): lambda model: [Part("compare", int(model.get_depth()), FLOAT16.comparison)],
+    ("sklearn", "BaseDecisionTree"): lambda model: [("compare", int(model.get_depth()), FLOAT16.comparison)],
     ("sklearn", "BaseForest"): _forest,
     ("sklearn", "AdaBoostRegressor"): _adaboost,
     ("sklearn", "BaseGradientBoosting"): lambda model: _trees(tree.get_depth() for tree in np.ravel(model.estimators_)),

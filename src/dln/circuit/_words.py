@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dln.circuit._circuit import Category, Circuit, Column
-from dln.circuit._cone import reads
 from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, NumberCondition, OddOf, formula
+from dln.circuit._graph import reads
 
 #: A rule of more literals than this is printed as its size: with shared gates, text can grow exponentially.
 MAX_LITERALS_IN_TEXT: Final = 64

@@ -241,7 +241,7 @@ def _whole_network(model: CircuitRegressor, test: Sample) -> list[str]:
         return []
     from sklearn.metrics import r2_score
 
-    from dln.circuit._conditions import count_conditions
+    from dln.circuit._cost import count_conditions
     from dln.circuit._words import counted, thousands
     from dln.data._reader import read_table
 

@@ -146,4 +146,4 @@ def _read(
             values.append(numbers_of(source.column(origin), name, first_row=first_row))
         else:
             values.append(codes_of(source.column(origin), column, first_row, unknown))
-    return Table(columns, tuple(values), source.n_rows)
+    return Table(columns, tuple(values), source.n_rows, source.names is not None)

@@ -31,11 +31,21 @@ class Source:
     names: tuple[str, ...] | None
     n_rows: int
     n_columns: int
+    labels: Sequence[Any] = ()
+    """The columns' names in a frame, which may be no text."""
     first_row: int = 0
     """Of the X that this is a part of."""
 
     def column(self, j: int) -> Raw:
-        return self.data[:, j]
+        if isinstance(self.data, np.ndarray):
+            return self.data[:, j]
+        if nw.dependencies.is_pandas_dataframe(native := self.data.to_native()):
+            # Numbers of numpy's types as they are: to wrap a column takes longer than to predict a row.
+            series: Any = native[self.labels[j]]
+            if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiu":
+                plain: Raw = series.to_numpy()
+                return plain
+        return self.data.get_column(self.labels[j])
 
     def part(self, start: int, stop: int) -> Source:
         return replace(self, data=self.data[start:stop], n_rows=stop - start, first_row=self.first_row + start)
@@ -61,12 +71,13 @@ def open_source(X: Any) -> Source:
         return _array_source(X)
     if not all(frame.shape):
         _check_array(np.broadcast_to(np.float32(0), frame.shape))  # scikit-learn's words for "empty"
-    names: Any = frame.columns
+    labels = frame.columns
+    names: Any = labels
     if not all(type(name) is str for name in names):
         from sklearn.utils.validation import _get_feature_names
 
         names = _get_feature_names(X)  # scikit-learn's rules for names that are no text
-    return Source(frame, None if names is None else tuple(names), *frame.shape)
+    return Source(frame, None if names is None else tuple(names), *frame.shape, labels)
 
 
 def _array_source(X: Any) -> Source:
@@ -112,15 +123,6 @@ def refuse_mask(values: Any, name: str) -> None:
         raise ValueError(f"{name} must be known in every row, but row {row} is masked: leave such rows out")
 
 
-def has_names(X: Any) -> bool:
-    """Return whether the columns of X have names to go by, at a glance where they are a frame's."""
-    if all(type(name) is str for name in getattr(X, "columns", (None,))):
-        return True
-    from sklearn.utils.validation import _get_feature_names
-
-    return _get_feature_names(X) is not None
-
-
 def array_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(n_columns))
 
@@ -164,14 +166,14 @@ class Location(NamedTuple):
 def locations_of(source: Source, columns: Sequence[Column]) -> list[Location]:
     """Return where in X each column stands; parts of dates come from a column of dates, or are there as they are."""
     expected = [column.name for column in columns]
-    whole = with_dates_whole(expected)
     if source.names is not None:
         given = {name: j for j, name in enumerate(source.names)}
         origins = [_origin(name, given) for name in expected]  # dates whole, in parts, or some of either
         if given.keys() >= {origin for origin, _ in origins}:  # others, like the target, do no harm
             return [Location(given[origin], part) for origin, part in origins]
-        if whole != list(array_names(len(whole))):  # a model of an array has no names to go by
-            raise ValueError(_wrong_names(set(given), {origin for origin, _ in origins}))
+    whole = with_dates_whole(expected)
+    if source.names is not None and whole != list(array_names(len(whole))):  # of an array: it has no names to go by
+        raise ValueError(_wrong_names(set(given), {origin for origin, _ in origins}))
     if source.n_columns == len(columns):
         return [Location(j, _part_at(source, j, name)) for j, name in enumerate(expected)]
     if source.n_columns != len(whole):
@@ -188,8 +190,8 @@ def _part_at(source: Source, j: int, name: str) -> DatePart | None:
 
 def _origin(name: str, given: Collection[str]) -> tuple[str, DatePart | None]:
     """Return the column of X that a column is made of, and the part of its dates."""
-    split = split_part_name(name)
-    return split[:2] if split is not None and name not in given and split[0] in given else (name, None)
+    split = None if name in given else split_part_name(name)
+    return split[:2] if split is not None and split[0] in given else (name, None)
 
 
 def _wrong_names(given: set[str], expected: set[str]) -> str:
@@ -218,6 +220,8 @@ class Table:
     columns: tuple[Column, ...]
     values: Sequence[Values]
     n_rows: int
+    named: bool = False
+    """The columns have names to go by."""
 
 
 class Columns(Sequence[Values]):

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from dln.circuit._circuit import Above, Category, IsIn
 from dln.circuit._words import category_text
-from dln.circuit.bits._prepare import float32_below
 from dln.export._form import Check, Form, category_kind, check_columns
 from dln.export._language import Language, exported_by, expression_text, from_template, identifiers
 from dln.export._scaled import Scaled, scaled_columns
@@ -121,3 +122,10 @@ def cutoff_text(number: float, suffix: str = "") -> str:
 def steps_text(steps: int, bits: int = 64) -> str:
     """Return a whole number of so many bits; C has no negative literals."""
     return f"{'-' if steps < 0 else ''}INT{bits}_C({abs(steps)})"
+
+
+def float32_below(cutoff: float) -> float:
+    """Return the largest float32 that is not above the cut-off: what float32 is above the one is above the other."""
+    with np.errstate(over="ignore"):
+        nearest = np.float32(cutoff)
+    return float(nearest if float(nearest) <= cutoff else np.nextafter(nearest, np.float32(-np.inf)))

@@ -17,8 +17,8 @@ from dln._errors import ExportError
 from dln.circuit._circuit import Category, Circuit, Column, Literal
 from dln.circuit._gates import AND, GATES, XOR
 from dln.circuit._graph import TRUE_EDGE, Graph
+from dln.circuit._truth_tables import literal_order
 from dln.circuit._words import name_text, node_text, weight_text
-from dln.circuit.simplify._domain import literal_order
 
 #: Tests and parts that one expression names, at most: C99 promises 63 nested parentheses, Excel 64 nested functions and
 #: 8192 characters.

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
-from dln.circuit._conditions import count_conditions, readable
+from dln.circuit._cost import count_conditions
 from dln.circuit._graph import TRUE_EDGE, Graph
+from dln.circuit._simplify import readable
 from dln.data._division import IN_TURN, Division
 from dln.data._target import Target
 from dln.solve._losses import Loss

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Above, Circuit, Values, from_grid
-from dln.circuit._cone import node_columns
 from dln.circuit._formula import CategoryCondition, Condition, NumberCondition
+from dln.circuit._graph import node_columns
 from dln.circuit._words import formula_text
 
 #: A column with so many rules of its own is read as a curve, unless it is asked for otherwise.

@@ -69,89 +69,80 @@ def draw(
     if order is None:
         order = sorted(range(len(circuit.rules)), key=lambda i: (-abs(circuit.rules[i].weight), i))
     shown = list(order[:max_rules])
-    drawing = _Drawing(circuit, node_sizes(circuit), together=len(shown) <= MAX_RULES_TOGETHER)
+    drawing = _Drawing(circuit, len(shown) <= MAX_RULES_TOGETHER)
+    sizes = node_sizes(circuit)
+    tops = []
     # From left to right, Graphviz puts what is named last at the top.
-    for i in shown if drawing.together else reversed(shown):
-        drawing.rule(i)
-    return Picture(drawing.finish(target))
+    for rule in (circuit.rules[i] for i in (shown if drawing.together else reversed(shown))):
+        if sizes[rule.node] > MAX_LITERALS_IN_TEXT:
+            top = drawing.box(f"a rule of {sizes[rule.node]} literals", "box", "#eeeeee"), False
+        else:
+            top = drawing.part(formula(circuit, rule.node))
+        tops.append((*top, rule.weight))
+    title = f"{name_text(target)}\n= {number_text(circuit.intercept)} + Σ"
+    if len(shown) < len(circuit.rules):
+        title += f"\n({len(shown)} of {len(circuit.rules)} rules shown)"
+    return Picture(drawing.finish(_escaped(title), tops))
 
 
 @dataclass(slots=True)
 class _Drawing:
     circuit: Circuit
-    sizes: list[int]
     together: bool
     boxes: list[str] = field(default_factory=list)
     edges: list[str] = field(default_factory=list)
-    rules: list[tuple[str, bool, float]] = field(default_factory=list)
     known: dict[Formula, str] = field(default_factory=dict)
 
-    def rule(self, index: int) -> None:
-        rule = self.circuit.rules[index]
-        size = self.sizes[rule.node]
-        if size > MAX_LITERALS_IN_TEXT:
-            name, negated = self._box(f"a rule of {size} literals", "box", "#eeeeee"), False
-        else:
-            name, negated = self._part(formula(self.circuit, rule.node))
-        self.rules.append((name, negated, rule.weight))
-
-    def finish(self, target: str) -> str:
-        few = len(self.rules) <= MAX_RULES_TOP_DOWN
+    def finish(self, title: str, tops: Sequence[tuple[str, bool, float]]) -> str:
+        """Return the picture's text, given the top of each rule, whether it is negated, and the rule's weight."""
+        few = len(tops) <= MAX_RULES_TOP_DOWN
         layout = "rankdir=TB, nodesep=0.3, ranksep=0.5" if few else "rankdir=LR, nodesep=0.12, ranksep=0.7"
-        title = _escaped(self._title(target))
-        heading = f'label="{title}", labelloc=t, fontsize=14, '
+        # Together all rules lead into one sum; beyond two dozen each has a sum sign, one below the other.
+        signs = ["sum"] * len(tops) if self.together else [f"sum{i}" for i in range(len(tops))]
+        if self.together:
+            heading, style = "", 'shape=box, style="rounded,filled", fillcolor="#dfeaf5", margin="0.2,0.1"'
+            sums = [f'sum [label="{title}", {style}];']
+        else:
+            heading = f'label="{title}", labelloc=t, fontsize=14, '
+            style = 'label="Σ", shape=circle, style=filled, fillcolor="#dfeaf5", margin=0, width=0.28, fixedsize=true'
+            sums = [*(f"{sign} [{style}];" for sign in signs), f"{{rank=same; {'; '.join(signs)};}}"]
         lines = [
             "digraph circuit {",
-            f'graph [{layout}, {"" if self.together else heading}fontname="{_FONT}", bgcolor="white", dpi=144];',
+            f'graph [{layout}, {heading}fontname="{_FONT}", bgcolor="white", dpi=144];',
             f'node [fontname="{_FONT}", fontsize=11, color="{_LINES}", penwidth=1];',
             f'edge [fontname="{_FONT}", fontsize=10, color="{_LINES}", arrowsize=0.6];',
             *self.boxes,
-            *self._sums(title),
+            *sums,
             *self.edges,
         ]
-        largest = max((abs(weight) for *_, weight in self.rules), default=0.0) or 1.0
-        for i, (name, negated, weight) in enumerate(self.rules):
+        largest = max((abs(weight) for *_, weight in tops), default=0.0) or 1.0
+        for sign, (name, negated, weight) in zip(signs, tops, strict=True):
             color = _LESS if weight < 0 else _MORE
             label = f"{'−' if weight < 0 else '+'}{weight_text(abs(weight), self.circuit.decimals)}"
             width = 0.8 + 2.2 * abs(weight) / largest
             lines.append(
-                f'{name} -> {"sum" if self.together else f"sum{i}"} [label=" {_escaped(label)} ", color="{color}", '
+                f'{name} -> {sign} [label=" {_escaped(label)} ", color="{color}", '
                 f'fontcolor="{color}", penwidth={width:.2f}{_circle(negated)}];'
             )
         return "\n".join([*lines, "}"])
 
-    def _title(self, target: str) -> str:
-        title = f"{name_text(target)}\n= {number_text(self.circuit.intercept)} + Σ"
-        if len(self.rules) < len(self.circuit.rules):
-            title += f"\n({len(self.rules)} of {len(self.circuit.rules)} rules shown)"
-        return title
-
-    def _sums(self, title: str) -> list[str]:
-        """Return the sum, or beyond two dozen rules one sum sign per rule, one below the other."""
-        if self.together:
-            style = 'shape=box, style="rounded,filled", fillcolor="#dfeaf5", margin="0.2,0.1"'
-            return [f'sum [label="{title}", {style}];']
-        style = 'label="Σ", shape=circle, style=filled, fillcolor="#dfeaf5", margin=0, width=0.28, fixedsize=true'
-        names = [f"sum{i}" for i in range(len(self.rules))]
-        return [*(f"{name} [{style}];" for name in names), f"{{rank=same; {'; '.join(names)};}}"]
-
-    def _part(self, condition: Formula) -> tuple[str, bool]:
+    def part(self, condition: Formula) -> tuple[str, bool]:
         """Draw a part of a rule if it is new; return its name, and whether it was drawn as its contrary."""
         positive, negated = _positive(condition)
         if positive in self.known:
             return self.known[positive], negated
         if isinstance(positive, AllOf | AnyOf | OddOf):
-            inputs = [self._part(part) for part in positive.parts]
-            name = self._box(_GATES[type(positive)], "diamond", "white")
+            inputs = [self.part(part) for part in positive.parts]
+            name = self.box(_GATES[type(positive)], "diamond", "white")
             for source, flipped in inputs:
                 self.edges.append(f'{source} -> {name} [label=""{_circle(flipped)}];')
         else:
-            name = self._box(formula_text(positive, self.circuit.columns), "box", "#ffe680")
+            name = self.box(formula_text(positive, self.circuit.columns), "box", "#ffe680")
         if self.together or isinstance(positive, AllOf | AnyOf | OddOf):
             self.known[positive] = name
         return name, negated
 
-    def _box(self, label: str, shape: str, color: str) -> str:
+    def box(self, label: str, shape: str, color: str) -> str:
         name = f"n{len(self.boxes)}"
         size = ', margin="0.02,0.02", height=0.4' if shape == "diamond" else ', margin="0.12,0.05", height=0.3'
         text = _escaped("\n".join(_wrapped(label)))

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Values
-from dln.circuit._cone import node_columns
-from dln.circuit._graph import Graph
+from dln.circuit._graph import Graph, node_columns
+from dln.circuit._truth_tables import Axis, axes_of, combinations, truth_table
 from dln.circuit._words import aligned, name_text, node_text, weight_text
-from dln.circuit.simplify._domain import Axis, axes_of, combinations, truth_table
 from dln.data._dates import split_part_name
 from dln.readers._intervals import USUAL, Intervals
 from dln.readers._rules import Importance, Importances, Records, RuleTable

@@ -22,6 +22,8 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from dln.data._rows import check_weight, weighted_quantile
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 Source: TypeAlias = Literal["rows set aside", "folds"]
 #: Coverages are kept in steps of 1 / STEPS: one in between gets the interval of the next step.
@@ -106,8 +108,6 @@ def conformal_intervals(
     ⌈c(n + 1)⌉. A weight of k is the same as the row k times; where weights are below one on average, the new row weighs
     that average. Errors count in units of the `scale`; None learns it from them, and the guarantee holds nearly.
     """
-    from dln.data._rows import check_weight
-
     predicted, target = np.asarray(predictions, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if predicted.ndim != 1 or predicted.shape != target.shape or not len(target):
         raise ValueError(
@@ -134,8 +134,6 @@ def conformal_intervals(
 
 def _learned_scale(predicted: Floats, errors: Floats, weight: Floats, one_row: float) -> Scale:
     """Return the usual quantile of the errors by groups of predictions, each drawn a little towards that of all."""
-    from dln.data._rows import weighted_quantile
-
     overall, total = float(weighted_quantile(errors, weight, USUAL)), float(weight.sum())
     n_groups = min(_GROUPS, int(total / one_row / _GROUP_ROWS * (1 + _ROUNDING)))
     if n_groups < 2 or overall == 0:  # noqa: PLR2004 (nothing to compare)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,8 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._words import aligned, name_text, node_text, thousands
 from dln.data._categories import recoded
+from dln.data._rows import CanonicalRows, weighted_quantile
 from dln.readers._rules import Records
-
-if TYPE_CHECKING:
-    from dln.data._rows import CanonicalRows
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,22 +107,28 @@ _FIGURES: Final = {
 def training_profile(
     circuit: Circuit, columns: Sequence[Column], values: Sequence[Values], rows: CanonicalRows
 ) -> dict[str, Any]:
-    """Return the facts to compare with: profiles of the columns that rules read, and of the predictions.
+    """Return the facts to compare with: ranges and profiles of the columns that rules read, and of the predictions.
 
-    The `columns` are those of the table, and know categories that the circuit may have forgotten.
+    The `columns` are those of the table, and know categories that the circuit may have forgotten. Beyond its range a
+    column has no training rows: a prediction is a guess there, and is shown as one.
     """
-    from dln.circuit.bits import predict  # loads Numba, which readers of model files do without
-
-    rows = rows.sample(MAX_ROWS)
-    own = [np.broadcast_to(np.zeros(1, float if c.categories is None else np.int32), len(rows.index)) for c in columns]
-    profiles = {}
-    for j in _used(circuit):
-        own[j], categories = values[j][rows.index], circuit.columns[j].categories
+    some = rows.sample(MAX_ROWS)
+    own = [np.broadcast_to(np.zeros(1, float if c.categories is None else np.int32), len(some.index)) for c in columns]
+    ranges, profiles = {}, {}
+    for j in sorted({literal.column for literal in circuit.literals}):
+        column, categories, own[j] = values[j], circuit.columns[j].categories, values[j][some.index]
         if categories is not None:
             own[j] = recoded(own[j], columns[j].categories or (), categories)
-        profiles[circuit.columns[j].name] = _profile(own[j], rows.weight, categories)
-    facts = {"profile": profiles} if profiles else {}
-    return {**facts, "predictions": _profile(predict(circuit, own), rows.weight, None)}
+        elif len(known := (of_rows := column[rows.index])[~np.isnan(of_rows)]):
+            ranges[circuit.columns[j].name] = (float(known.min()), float(known.max()))
+        profiles[circuit.columns[j].name] = _profile(own[j], some.weight, categories)
+    facts = {name: of_columns for name, of_columns in (("ranges", ranges), ("profile", profiles)) if of_columns}
+    return {**facts, "predictions": _profile(circuit.evaluate(own), some.weight, None)}
+
+
+def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: Floats | None) -> list[float]:
+    """Return the weighted share of rows on which each rule fires."""
+    return [float(np.average(rule, weights=weight)) for rule in fires]
 
 
 def monitor(
@@ -136,7 +140,8 @@ def monitor(
 ) -> Drift:
     """Compare rows, some at a time, with the facts of training; what a model does not know of it stays None."""
     profiles = dict(facts.get("profile", {}))
-    used = [(j, circuit.columns[j], profiles.get(circuit.columns[j].name)) for j in _used(circuit)]
+    read = sorted({literal.column for literal in circuit.literals})
+    used = [(j, circuit.columns[j], profiles.get(circuit.columns[j].name)) for j in read]
     ranges = {j: facts.get("ranges", {}).get(column.name) for j, column, _ in used}
     predictions = facts.get("predictions")
     counts: dict[int, Any] = {}
@@ -166,28 +171,21 @@ def monitor(
     return Drift((*rows, *shown), n_rows, int(facts["rows"]))
 
 
-def _used(circuit: Circuit) -> list[int]:
-    return sorted({literal.column for literal in circuit.literals})
-
-
 def _profile(values: Values, weight: Floats, categories: Sequence[Any] | None) -> Profile:
-    edges = _edges(values, weight) if categories is None else ()
+    """Return the profile of a column: of numbers in about ten bins of equal weight, frequent values in their own."""
+    edges: tuple[float, ...] = ()
+    if categories is None:
+        distinct = np.unique(values[~np.isnan(values)].astype(np.float64) + 0.0)  # -0.0 and 0.0 are one
+        ends = distinct
+        if len(distinct) > N_BINS:
+            deciles = weighted_quantile(values, weight, np.arange(1, N_BINS) / N_BINS)
+            frequent = deciles[1:][deciles[1:] == deciles[:-1]]
+            # Before the smallest comes the largest, which ends no bin.
+            before = distinct[np.searchsorted(distinct, frequent) - 1]
+            ends = np.unique(np.concatenate([deciles, before]))
+        edges = tuple(ends[ends < distinct.max(initial=-np.inf)].tolist())
     counts = _bin_counts(values, Profile(edges, ()), categories, weight)
     return Profile(edges, tuple(np.round(counts / weight.sum(), DECIMALS).tolist()))
-
-
-def _edges(values: Values, weight: Floats) -> tuple[float, ...]:
-    """Return the ends of about ten bins of equal weight; frequent values have bins of their own."""
-    from dln.data._rows import weighted_quantile
-
-    distinct = np.unique(values[~np.isnan(values)].astype(np.float64) + 0.0)  # -0.0 and 0.0 are one
-    if len(distinct) <= N_BINS:
-        return tuple(distinct[:-1].tolist())
-    deciles = weighted_quantile(values, weight, np.arange(1, N_BINS) / N_BINS)
-    frequent = deciles[1:][deciles[1:] == deciles[:-1]]
-    before = distinct[np.searchsorted(distinct, frequent) - 1]  # of the smallest: the largest, which ends no bin
-    edges = np.unique(np.concatenate([deciles, before]))
-    return tuple(edges[edges < distinct[-1]].tolist())
 
 
 def _bin_counts(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit._circuit import Circuit, Values
-from dln.circuit._cost import CircuitCost, Reading, circuit_cost
+from dln.circuit._cost import Cost, Reading, circuit_cost
 from dln.circuit._words import aligned
 from dln.data._dates import with_dates_whole
 from dln.data._reader import read_batches, read_table
@@ -241,7 +241,7 @@ class ReadableModel:
             )
         return np.stack(self.intervals_.ends(self.predict(X), coverage), axis=1)
 
-    def cost(self, reading: Reading = "multiply") -> CircuitCost:
+    def cost(self, reading: Reading = "multiply") -> Cost:
         """Return what one prediction costs in basic logic operations, by part.
 
         Parameters
@@ -251,7 +251,8 @@ class ReadableModel:
 
         Returns
         -------
-        CircuitCost
+        Cost
+            ``int`` of it is the number of operations, ``print`` shows the parts.
 
         """
         check_is_fitted(self)

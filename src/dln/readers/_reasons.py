@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Values, from_grid
-from dln.circuit._conditions import formula_conditions
-from dln.circuit._cone import node_columns
+from dln.circuit._cost import formula_conditions
 from dln.circuit._formula import AllOf, AnyOf, Formula, all_of, formula, negate
-from dln.circuit._graph import Graph
+from dln.circuit._graph import Graph, node_columns
+from dln.circuit._truth_tables import axes_of, combinations, truth_table
 from dln.circuit._words import (
     MAX_LITERALS_IN_TEXT,
     aligned,
@@ -29,7 +29,6 @@ from dln.circuit._words import (
     node_text,
     weight_text,
 )
-from dln.circuit.simplify._domain import axes_of, combinations, truth_table
 from dln.readers._explain import feature_importances
 from dln.readers._rules import Records, rule_table
 

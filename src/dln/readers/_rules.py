@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Column
-from dln.circuit._conditions import count_conditions
 from dln.circuit._constraints import Constraint, Monotone
+from dln.circuit._cost import count_conditions
 from dln.circuit._words import aligned, counted, name_text, node_text, number_text, weight_text
 from dln.readers._curves import MIN_RULES, Curve, curves
 
@@ -234,11 +234,6 @@ def rule_table(
 def rests_on_few(share: float, n_rows: int) -> bool:
     """Return True if a rule that fires on a share of the training rows fires, or does not, on few of them."""
     return share < 1.0 and round(min(share, 1.0 - share) * n_rows) < FEW_ROWS
-
-
-def rule_support(fires: Sequence[npt.NDArray[np.bool_]], weight: npt.NDArray[np.float64] | None) -> list[float]:
-    """Return the weighted share of rows on which each rule fires."""
-    return [float(np.average(rule, weights=weight)) for rule in fires]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, get_args
 
 from dln.circuit._circuit import Circuit
-from dln.circuit._conditions import count_conditions
-from dln.circuit._cost import Reading
+from dln.circuit._cost import Reading, count_conditions
 from dln.circuit._words import counted, name_text, thousands
 
 #: Columns that are listed by name.

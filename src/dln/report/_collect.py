@@ -17,7 +17,7 @@ from dln._saving import to_saved
 from dln._version import __version__
 from dln.circuit._circuit import MISSING, Circuit, Column, Values
 from dln.circuit._words import name_text, thousands
-from dln.circuit.bits import predict, prepare
+from dln.circuit.bits import PreparedCircuit, predict
 from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._scripts import to_javascript
@@ -63,7 +63,7 @@ def collect(
     ranges = model.training_facts_.get("ranges", {})
     form = lower(circuit, rules.target)
     typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
-    effects = Effects(prepare(circuit), _averaged_over(circuit, data, typical))
+    effects = Effects(PreparedCircuit(circuit), _averaged_over(circuit, data, typical))
     card = scorecard(circuit, rules)
     frontier: Frontier | None = getattr(model, "_frontier", None)
     known = _known(model, None if frontier is None else frontier.own)

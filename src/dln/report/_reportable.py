@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
 from dln.circuit._words import name_text
+from dln.data._dates import WEEKDAYS, split_part_name
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
@@ -148,7 +149,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
         intended_use={"purpose": "", "users": "", "not_intended_for": ""},
         facts={name: text for name, text in (data.facts | data.commands).items() if name in _FACTS},
         training={name: getattr(data.known, name) for name in _TRAINING},
-        columns=list(map(_column, data.columns)),
+        columns=[_column(column, model) for column in data.columns],
         data=data.source,
         evaluation={name: scores[name] for name in _SCORES} if scores else None,
         calibration=scores.get("calibration"),
@@ -166,11 +167,26 @@ _TRAINING = ("n_rows", "target_ends", "r2", "half_width", "middle_error")
 _SCORES = ("n_rows", "r2", "mean_absolute_error", "bias", "covered")
 
 
-def _column(column: InputColumn) -> dict[str, Any]:
-    facts = {"name": column.name, "importance": column.importance, "missing": column.missing}
+def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
+    """Return facts of a column in training; of its categories, the model knows how many, and those in rules."""
+    own = next(one for one in model.circuit_.columns if name_text(one.name) == column.name)
+    profile = model.training_facts_.get("profile", {}).get(own.name)
+    missing = column.missing if profile is None else profile.shares[-1]
+    facts = {"name": column.name, "importance": column.importance, "missing": missing}
     if isinstance(column, NumberColumn):
         return {**facts, "learned": column.learned}
-    return {**facts, "categories": [option.label for option in column.options if option.code >= 0]}
+    labels = [option.label for option in column.options if option.code >= 0]
+    *shares, others, _ = (None,) * (len(labels) + 2) if profile is None else profile.shares
+    named = sorted(zip(labels, shares, strict=True), key=lambda one: -(one[1] or 0.0))
+    n_categories = None
+    if own.seen is not None:
+        n_categories = len(own.seen)
+    elif own.categories and all(isinstance(category, bool) for category in own.categories):
+        n_categories = len(labels)
+    elif split_part_name(own.name) is not None:
+        n_categories = len(WEEKDAYS)
+    categories = [{"category": label, "share": share} for label, share in named]
+    return {**facts, "n_categories": n_categories, "categories": categories, "share_of_others": others}
 
 
 # --- notebooks --------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
-from dln.circuit._cone import node_columns
 from dln.circuit._formula import AllOf, CategoryCondition, Formula, NumberCondition, formula
+from dln.circuit._graph import node_columns
 from dln.circuit._words import (
     MAX_LITERALS_IN_TEXT,
     WORDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dln.circuit._cone import node_columns
+from dln.circuit._graph import node_columns
 from dln_bench import datasets
 from dln_bench._results import Result
 from dln_bench._split import split

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
-from dln.circuit.bits._prepare import ABOVE, IN_RUN, IS_NAN, XOR_BYTES, Floats, Int64
+from dln.circuit.bits import ABOVE, IN_RUN, IS_NAN, XOR_BYTES, Floats, Int64
 
 #: Rows that are evaluated at a time: few enough for those of a table to stay in a core's first cache.
 BLOCK: Final = 512
@@ -27,7 +27,7 @@ def run(
     row_stride: int,
     column_stride: int,
     columns: Int64,
-    limits: npt.NDArray[Any],
+    limits: Floats,
     tests: Int64,
     gates: Int64,
     rules: Int64,
@@ -41,11 +41,23 @@ def run(
     """Write the predictions of the rows from `start` to `stop`; return whether a column that was read holds infinity.
 
     `flat` holds all values of the table, `row_stride` and `column_stride` apart are those of neighbouring rows and
-    columns. `columns` are the columns that are read; the rest is the program, see `PreparedCircuit`.
+    columns. `columns` are the columns that are read. The rest is the program, whose nodes are rows of one buffer of
+    bytes, literals first.
+
+    limits : (n_tests, 2)
+        The cut-off, or the first and the last code of a run.
+    tests : (n_tests, 3)
+        Index among `columns`, kind of test, node; tests of one column, and of one node, are neighbours.
+    gates : (n_gates, 4)
+        Operation, two nodes read, node written.
+    rules, steps : (n_rules,)
+        Nodes that enter the sum, and their weights, whole numbers of steps of the grid.
+    scale : (3,)
+        The intercept in steps, the divisor of the sum, its factor.
     """
     size = min(BLOCK, stop - start)
     nodes = np.empty((n_nodes, size), dtype=np.uint8)
-    values = np.empty(size, dtype=flat.dtype)
+    values = np.empty(size, dtype=np.float64)  # float32, too, is compared exactly with any cut-off
     total = np.empty(size, dtype=np.float64)
     n_infinite = 0
     for first in range(start, stop, BLOCK):
@@ -83,7 +95,7 @@ def run(
 
 
 @_loop
-def _load(source: npt.NDArray[Any], values: npt.NDArray[Any], n: int) -> int:
+def _load(source: npt.NDArray[Any], values: Floats, n: int) -> int:
     """Copy a column's rows to contiguous memory; return how many are infinite."""
     n_infinite = 0
     for i in range(n):
@@ -94,19 +106,19 @@ def _load(source: npt.NDArray[Any], values: npt.NDArray[Any], n: int) -> int:
 
 
 @_loop
-def _above(values: npt.NDArray[Any], cutoff: float, node: Bytes, n: int) -> None:
+def _above(values: Floats, cutoff: float, node: Bytes, n: int) -> None:
     for i in range(n):
         node[i] = values[i] > cutoff
 
 
 @_loop
-def _is_nan(values: npt.NDArray[Any], node: Bytes, n: int) -> None:
+def _is_nan(values: Floats, node: Bytes, n: int) -> None:
     for i in range(n):
         node[i] = values[i] != values[i]
 
 
 @_loop
-def _or_in_run(values: npt.NDArray[Any], low: float, high: float, node: Bytes, n: int) -> None:
+def _or_in_run(values: Floats, low: float, high: float, node: Bytes, n: int) -> None:
     for i in range(n):
         node[i] |= (low <= values[i]) & (values[i] <= high)
 

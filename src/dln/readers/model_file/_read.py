@@ -30,7 +30,6 @@ _SEAL: Final = b"sha256:"
 _SEAL_LENGTH: Final = len(_SEAL) + 64 + 1
 #: Largest length of the first line: a longer one is another kind of file.
 _FIRST_LINE: Final = 64
-_EXPONENT: Final = re.compile(rb"[0-9]e")
 _DECODER: Final = msgspec.json.Decoder(schema.ModelPart)
 _PLACE_IN_SCHEMA: Final = re.compile(r"(.*?)(?: - at (?:key in )?`\$\.?(.*)`)?", re.DOTALL)
 _PLACE_IN_JSON: Final = re.compile(r"(.*) \((byte \d+)\)", re.DOTALL)
@@ -65,11 +64,6 @@ def from_bytes(data: bytes) -> schema.SavedModel:
 
 def _check_canonical(text: bytes, part: schema.ModelPart) -> None:
     """Refuse keys given twice, white space, 1.50 for 1.5: one model, one text."""
-    # msgspec is ten times faster than Python's json and differs from it in exponents only: 1e16 and 0.00001 where
-    # Python has 1e+16 and 1e-05.
-    has_exponents = b"0.0000" in text or _EXPONENT.search(text) is not None
-    if not has_exponents and msgspec.json.encode(part) == text:
-        return
     expected = canonical_json(part)
     if text != expected:
         byte = next((i for i, (a, b) in enumerate(zip(text, expected, strict=False)) if a != b), len(expected))
@@ -139,14 +133,13 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
     return schema.SavedModel(
         circuit,
         part.named,
-        # Lists are mutable, and what was given was most often a tuple.
-        {name: _frozen(value) for name, value in part.parameters.items()},
+        part.parameters,
         part.n_iter,
         {name: _numbers(name, values) for name, values in part.history.items()},
         training,
         part.support,
         part.target,
-        tuple(part.dates),
+        part.dates,
         _intervals(part.intervals, part.training),
         part.kind,
         frontier,
@@ -155,10 +148,6 @@ def _model(part: schema.ModelPart) -> schema.SavedModel:
         part.frozen,
         _constraints(part, circuit, frontier),
     )
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _constraints(part: schema.ModelPart, circuit: Circuit, frontier: Frontier | None) -> tuple[Constraint, ...]:
@@ -184,7 +173,7 @@ def _frontier(part: schema.FrontierPart, own: Circuit, support: list[float] | No
         circuit, shares = (own, tuple(support or ())) if point.own else (None, ())
         if point.smaller is not None:
             circuit = _circuit(point.smaller, own.columns, own.decimals, f"{place}.smaller.")
-            shares = tuple(point.smaller.support)
+            shares = point.smaller.support
             if point.own or len(shares) != len(circuit.rules):
                 _fail(f"expected one number per rule, {len(circuit.rules)}, got {len(shares)}", f"{place}.smaller")
         if circuit is not None and point.conditions is None:
@@ -210,7 +199,7 @@ def _column(j: int, part: schema.ColumnPart) -> Column:
         if key in seen:
             _fail(f"categories must be distinct, {category!r} is given twice", f"columns[{j}].categories[{k}]")
         seen.add(key)
-    return Column(part.name, tuple(part.categories), seen=None if part.seen is None else tuple(part.seen))
+    return Column(part.name, part.categories, seen=part.seen)
 
 
 def _check_rest(part: schema.ModelPart) -> None:
@@ -258,15 +247,15 @@ def _check_profile(profile: Profile, categories: Sequence[Category] | None, plac
 def _intervals(part: schema.IntervalsPart | None, training: schema.TrainingPart) -> Intervals | None:
     if part is None:
         return None
-    if any(not 0 <= width < float("inf") for width in part.widths) or part.widths != sorted(part.widths):
+    if any(not 0 <= width < float("inf") for width in part.widths) or list(part.widths) != sorted(part.widths):
         _fail("widths must be finite, not negative, and ascend", "intervals.widths")
-    scale = Scale(tuple(part.edges), tuple(part.factors)) if part.edges or part.factors else Scale()
+    scale = Scale(part.edges, part.factors) if part.edges or part.factors else Scale()
     if len(scale.factors) != len(scale.edges) + 1 or any(not 0 < factor < float("inf") for factor in scale.factors):
         _fail("there must be one factor more than edges, all of them above 0", "intervals.factors")
-    if part.edges != sorted(set(part.edges)):
+    if list(part.edges) != sorted(set(part.edges)):
         _fail("edges must ascend", "intervals.edges")
     limits = target_limits(training.target_min, training.target_max)
-    return Intervals(tuple(part.widths), part.source, part.weight, scale, limits)
+    return Intervals(part.widths, part.source, part.weight, scale, limits)
 
 
 def _circuit(
@@ -290,7 +279,7 @@ def _circuit(
 def _literal(part: schema.AbovePart | schema.InPart | schema.MissingPart) -> Literal:
     if isinstance(part, schema.AbovePart):
         return Above(part.column, part.cutoff)
-    return IsIn(part.column, tuple(part.codes)) if isinstance(part, schema.InPart) else IsMissing(part.column)
+    return IsIn(part.column, part.codes) if isinstance(part, schema.InPart) else IsMissing(part.column)
 
 
 def _numbers(name: str, values: list[schema.Scalar]) -> list[Any]:

@@ -31,7 +31,7 @@ NOT_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity":
 Index: TypeAlias = Annotated[int, Meta(ge=0)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Scalar: TypeAlias = str | bool | int | float | None
-Parameter: TypeAlias = Scalar | list[Scalar | list[Scalar]] | dict[str, int]
+Parameter: TypeAlias = Scalar | tuple[Scalar | tuple[Scalar, ...], ...] | dict[str, int]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -42,10 +42,10 @@ class ColumnPart(_Part, frozen=True):
     """An input column: of numbers, or of the categories named."""
 
     name: str
-    categories: list[str | bool | int | float] | None = None
+    categories: tuple[str | bool | int | float, ...] | None = None
     whole_to: Annotated[int, Meta(ge=1)] | None = None
     """The largest number of a column that was learned from whole numbers from 0 up only."""
-    seen: list[Annotated[int, Meta(ge=0, lt=65536)]] | None = None
+    seen: tuple[Annotated[int, Meta(ge=0, lt=65536)], ...] | None = None
     """Fingerprints of all categories of the training table, the last 16 bits of their CRC-32, ascending."""
 
 
@@ -60,7 +60,7 @@ class InPart(_Part, frozen=True, tag_field="test", tag="in"):
     """1 where the column's value is one of the categories whose codes are listed; 0 where missing or unknown."""
 
     column: Index
-    codes: Annotated[list[Index], Meta(min_length=1)]
+    codes: Annotated[tuple[Index, ...], Meta(min_length=1)]
 
 
 class MissingPart(_Part, frozen=True, tag_field="test", tag="missing"):
@@ -131,9 +131,9 @@ class IntervalsPart(_Part, frozen=True):
 
     source: TypingLiteral["rows set aside", "folds"]
     weight: Annotated[float, Meta(gt=0)]
-    widths: Annotated[list[float], Meta(max_length=STEPS - 1)]
-    edges: list[float] = []
-    factors: list[float] = []
+    widths: Annotated[tuple[float, ...], Meta(max_length=STEPS - 1)]
+    edges: tuple[float, ...] = ()
+    factors: tuple[float, ...] = ()
 
 
 class SmallerPart(_Part, frozen=True):
@@ -143,7 +143,7 @@ class SmallerPart(_Part, frozen=True):
     rules: list[RulePart]
     gates: list[GatePart]
     literals: list[AbovePart | InPart | MissingPart]
-    support: list[Share]
+    support: tuple[Share, ...]
 
 
 class PointPart(_Part, frozen=True):
@@ -194,7 +194,7 @@ class ModelPart(_Part, frozen=True):
     """The share of (weighted) training rows on which each rule fires."""
     target: str | None = None
     """The target's name."""
-    dates: list[str] = []
+    dates: tuple[str, ...] = ()
     """Columns of the table that were dates: those of the model are their parts, like ``sold_at (month)``."""
     intervals: IntervalsPart | None = None
     """Prediction intervals."""

@@ -66,15 +66,7 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         decimals=circuit.decimals,
         intercept=circuit.intercept,
         **_nodes(circuit),
-        columns=[
-            schema.ColumnPart(
-                column.name,
-                None if column.categories is None else list(column.categories),
-                column.whole_to,
-                None if column.seen is None else list(column.seen),
-            )
-            for column in circuit.columns
-        ],
+        columns=[schema.ColumnPart(c.name, c.categories, c.whole_to, c.seen) for c in circuit.columns],
         named=model.named,
         parameters={name: _plain(value, name) for name, value in model.parameters.items()},
         n_iter=model.n_iter,
@@ -82,11 +74,11 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
         training=_training_part(model.training),
         support=None if model.support is None else [float(share) for share in model.support],
         target=model.target,
-        dates=list(model.dates),
+        dates=tuple(model.dates),
         intervals=None if model.intervals is None else _intervals_part(model.intervals),
         kind=model.kind,
         frontier=_frontier_part(model),
-        network=_network_part(model),
+        network=None if model.network in (None, circuit) else _smaller_part(model.network),
         edits=None if model.edits is None else [schema.EditPart(**edit) for edit in model.edits],
         frozen=None if model.frozen is None else list(model.frozen),
         monotone=[one for one in model.constraints if isinstance(one, Monotone)],
@@ -95,8 +87,8 @@ def _part(model: schema.SavedModel) -> schema.ModelPart:
 
 
 def _intervals_part(intervals: Intervals) -> schema.IntervalsPart:
-    scale = () if intervals.scale == Scale() else (list(intervals.scale.edges), list(intervals.scale.factors))
-    return schema.IntervalsPart(intervals.source, intervals.weight, list(intervals.widths), *scale)
+    scale = () if intervals.scale == Scale() else (intervals.scale.edges, intervals.scale.factors)
+    return schema.IntervalsPart(intervals.source, intervals.weight, intervals.widths, *scale)
 
 
 def _training_part(facts: Mapping[str, Any]) -> schema.TrainingPart:
@@ -120,24 +112,20 @@ def _frontier_part(model: schema.SavedModel) -> schema.FrontierPart | None:
     own_index = max((k for k, point in enumerate(model.frontier) if point.circuit == model.circuit), default=-1)
     for k, point in enumerate(model.frontier):
         circuit, own = point.circuit, k == own_index
-        smaller = None
-        if circuit is not None and not own:
-            smaller = schema.SmallerPart(circuit.intercept, **_nodes(circuit), support=list(point.support))
+        smaller = None if circuit is None or own else _smaller_part(circuit, point.support)
         points.append(schema.PointPart(point.max_conditions, point.conditions, point.rules, point.r2, own, smaller))
     return schema.FrontierPart(points, model.frontier.ceiling)
 
 
-def _network_part(model: schema.SavedModel) -> schema.SmallerPart | None:
-    if model.network is None or model.network == model.circuit:
-        return None
-    return schema.SmallerPart(model.network.intercept, **_nodes(model.network), support=[])
+def _smaller_part(circuit: Circuit, support: tuple[float, ...] = ()) -> schema.SmallerPart:
+    return schema.SmallerPart(circuit.intercept, **_nodes(circuit), support=support)
 
 
 def _literal_part(literal: Literal) -> schema.AbovePart | schema.InPart | schema.MissingPart:
     if isinstance(literal, Above):
         return schema.AbovePart(literal.column, literal.cutoff)
     if isinstance(literal, IsIn):
-        return schema.InPart(literal.column, list(literal.codes))
+        return schema.InPart(literal.column, literal.codes)
     return schema.MissingPart(literal.column)
 
 

@@ -11,7 +11,7 @@ the last axis fastest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -27,25 +27,18 @@ Table: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A column and its blocks: of each, the answers of all literals on the column."""
+    """A column and its blocks: of each, the answers of all tests on the column.
+
+    A test is a literal, or, of a column that is not there, a number that stands for a free bit.
+    """
 
     column: int
-    literals: tuple[Literal, ...]
+    tests: tuple[Literal | int, ...]
     answers: tuple[tuple[bool, ...], ...]
-
-    @property
-    def size(self) -> int:
-        """Return the number of blocks."""
-        return len(self.answers)
-
-    def where(self, literal: Literal) -> int:
-        """Return the blocks where a literal holds, as a bit set."""
-        i = self.literals.index(literal)
-        return sum(1 << block for block, answers in enumerate(self.answers) if answers[i])
 
     def blocks(self, values: Values) -> npt.NDArray[np.intp]:
         """Return the block of each value, ``(n_rows,)``."""
-        held = np.array([literal_values(literal, values) for literal in self.literals]).T
+        held = np.array([literal_values(test, values) for test in self.tests if not isinstance(test, int)]).T
         different, place = np.unique(held, axis=0, return_inverse=True)
         blocks = [self.answers.index(tuple(answers)) for answers in different.tolist()]
         return np.array(blocks, dtype=np.intp)[place.reshape(-1)]
@@ -76,59 +69,45 @@ def literal_order(literal: Literal) -> tuple[int, int, tuple[float, ...]]:
     return (literal.column, 1, literal.codes) if isinstance(literal, IsIn) else (literal.column, 2, ())
 
 
+def combinations(axes: Iterable[Axis]) -> int:
+    """Return the number of rows of a table over the axes."""
+    return math.prod(len(axis.answers) for axis in axes)
+
+
 def truth_table(graph: Graph, edge: int, axes: Sequence[Axis]) -> Table:
     """Return where an edge holds, for every combination of blocks of the columns that it reads."""
     n_rows = combinations(axes)
-    packed = np.frombuffer(edge_table(graph, edge, axes).to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
+    bits = edge_table(graph, edge, tables_of(axes), n_rows)
+    packed = np.frombuffer(bits.to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
     table = np.unpackbits(packed, count=n_rows, bitorder="little")
-    return table.astype(np.bool_).reshape([axis.size for axis in axes])
+    return table.astype(np.bool_).reshape([len(axis.answers) for axis in axes])
 
 
-def edge_table(graph: Graph, edge: int, axes: Sequence[Axis]) -> int:
-    """Return the truth table of an edge as bits."""
-    everything = (1 << combinations(axes)) - 1
+def edge_table(graph: Graph, edge: int, of_tests: Mapping[Literal | int, int], n_rows: int) -> int:
+    """Return the truth table of an edge as bits, given those of its literals."""
+    inverted = (0, (1 << n_rows) - 1)
     tables: dict[int, int] = {0: 0}
-
-    def along(wire: int) -> int:
-        return tables[wire >> 1] ^ (everything if wire & 1 else 0)
-
     for node in graph.cone([edge >> 1]):
         if graph.is_gate(node):
-            a, b = map(along, graph.inputs(node))
+            a, b = (tables[wire >> 1] ^ inverted[wire & 1] for wire in graph.inputs(node))
             tables[node] = a & b if graph.kind[node] == AND else a ^ b
         else:
-            tables[node] = literal_table(graph.literals[node], axes)
-    return along(edge)
+            tables[node] = of_tests[graph.literals[node]]
+    return tables[edge >> 1] ^ inverted[edge & 1]
 
 
-def literal_table(literal: Literal, axes: Sequence[Axis], n_bits: int = 0) -> int:
-    """Return the truth table of a literal as bits, over the axes and so many free bits after them."""
-    i = [axis.column for axis in axes].index(literal.column)
-    return column_table([axis.size for axis in axes] + [2] * n_bits, i, axes[i].where(literal))
-
-
-def combinations(axes: Sequence[Axis]) -> int:
-    """Return the number of rows of a table over the axes."""
-    return math.prod(axis.size for axis in axes)
-
-
-def column_table(sizes: Sequence[int], index: int, blocks: int) -> int:
-    """Return the table over axes of these sizes that is 1 where axis `index` is in one of the blocks."""
-    stride = math.prod(sizes[index + 1 :])
-    period = sizes[index] * stride
-    ones = (1 << stride) - 1
-    pattern = 0
-    for block in range(sizes[index]):
-        if blocks >> block & 1:
-            pattern |= ones << (block * stride)
-    return pattern * _repeat(period, math.prod(sizes[:index]))
-
-
-@lru_cache(maxsize=4096)
-def _repeat(period: int, times: int) -> int:
-    """Return the number whose product with a pattern of `period` bits repeats it."""
-    result, n = 1, 1
-    while n < times:
-        result |= result << (n * period)
-        n *= 2
-    return result & ((1 << (times * period)) - 1)
+def tables_of(axes: Sequence[Axis]) -> dict[Literal | int, int]:
+    """Return the truth tables of all tests of the axes, as bits."""
+    tables: dict[Literal | int, int] = {}
+    n_rows, stride = combinations(axes), 1
+    for axis in reversed(axes):
+        ones, period = (1 << stride) - 1, stride * len(axis.answers)
+        for i, test in enumerate(axis.tests):
+            table = sum(ones << (block * stride) for block, answers in enumerate(axis.answers) if answers[i])
+            filled = period
+            while filled < n_rows:
+                table |= table << filled
+                filled *= 2
+            tables[test] = table & ((1 << n_rows) - 1)
+        stride = period
+    return tables
