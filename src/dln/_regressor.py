@@ -268,9 +268,9 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
 
 
 def end_early(deadline: Deadline, max_seconds: float | None, kept: str) -> None:
-    """Raise KeyboardInterrupt after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
+    """Raise KeyboardInterrupt, with what was kept, after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
     if deadline.was_cancelled:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(kept)
     if deadline.cut:
         cut = ", ".join(deadline.cut)
         message = f"max_seconds={max_seconds:g} is over: {kept}; cut short: {cut}"

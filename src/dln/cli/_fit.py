@@ -188,8 +188,8 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     with warnings_as_sentences(rephrased):
         try:
             model.fit(train.X, train.y, sample_weight=train.weight, groups=train.labels)
-        except KeyboardInterrupt:
-            if not hasattr(model, "circuit_"):
+        except KeyboardInterrupt as stop:
+            if not stop.args:  # nothing was kept: before the fit had begun, or at the second Ctrl-C
                 raise
             interrupted = True
     model.set_params(verbose=0)  # of this run, not of the model

@@ -54,6 +54,7 @@ class Program(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             print_error("interrupted", name)
             code = INTERRUPTED
+            sys.stdout.flush()
         except Exception as error:
             sentence = _sentence(error, name)
             if sentence is None:
