@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
-from dln._errors import TimeLimitWarning
+from dln._errors import ColumnWarning, TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import learned_ranges, to_saved
 from dln._version import __version__
@@ -36,7 +36,7 @@ from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
-from dln.data._target import Target, check_target
+from dln.data._target import LEAK_ROWS, Target, check_target, leak_text, predicts_alone
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
 from dln.readers._monitor import training_profile
@@ -94,6 +94,15 @@ class Rows:
         self.values: Sequence[Values] = table.values
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
+        if columns is None:
+            self._warn_of_leaks()
+
+    def _warn_of_leaks(self) -> None:
+        """Warn of columns that predict the target by themselves; a column that is alone is there for that."""
+        some = self.distinct.index[:LEAK_ROWS]
+        for column, values in zip(self.table.columns, self.values, strict=True):
+            if len(self.values) > 1 and column.categories is None and predicts_alone(values[some], self.y[some]):
+                warnings.warn(leak_text(column.name), ColumnWarning, stacklevel=5)  # the caller of fit
 
     @cached_property
     def encoder(self) -> Encoder:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from dln.circuit._words import name_text, thousands
 from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
-from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._messages import UsageError, nearest, print_error, quoted
 from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
+from dln.data._target import LEAK_ROWS, leak_text, predicts_alone
 
 #: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
 FEWEST_LABELS: Final = 3
@@ -80,9 +83,20 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise UsageError(f"{message} ({why})" if why else message)
+    found = [_with_leak(fact, columns, y.filter(known)) for fact in found]
     n_without_target = int((~known).sum())
     labels = labels_of(file, frame, known, chosen.group or chosen.time, by_time=chosen.time is not None)
     return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, n_without_target, labels)
+
+
+def _with_leak(fact: ColumnFact, columns: Sequence[pl.Series], y: pl.Series) -> ColumnFact:
+    """Return a column's fact; where it may contain the target, with that as a detail and a warning."""
+    some = np.random.default_rng(0).permutation(len(y))[:LEAK_ROWS]
+    own = [column for column in columns if column.name == fact.name and fact.kind == "numbers"]
+    if len(columns) == 1 or not own or not predicts_alone(own[0].to_numpy()[some], y.to_numpy()[some]):
+        return fact
+    print_error(leak_text(fact.name, f" (--drop {shlex.quote(fact.name)})"))
+    return fact._replace(detail=", ".join(filter(None, (fact.detail, "may contain the target"))))
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
