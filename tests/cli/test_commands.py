@@ -199,15 +199,20 @@ def test_options_reach_the_model(tmp_path):
 
 
 def test_constraints_are_shown(tmp_path):
-    """`dln fit` passes constraints on, and `dln show`, its JSON and the report have them with their outcomes."""
+    """`dln fit` passes constraints on and shows them with their outcomes; so do `dln show`, its JSON and the report."""
     given = ("--monotone", "area:+1", "--monotone", "sold_at (year):-1", "--interactions", "area, sold_at;district")
-    model = str(fit_houses(tmp_path, *RULES, *given, "--max-conditions", "5"))
+    write(tmp_path, {"houses.csv": houses()})
+    model = str(tmp_path / "house.dln")
+    table = ("fit", str(tmp_path / "houses.csv"), "-t", "price", "-o", model)
+    fitted = run(*table, "--time-limit", "1s", "--max-conditions", "5", *RULES, *given).stdout
     dates = "sold_at (year), sold_at (month), sold_at (weekday)"
     sentences = [
         "price never falls as area rises",
         "price never rises as sold_at (year) rises",
         f"every rule reads columns of one group only: {{area, {dates}}}, {{district}}, {{garage}}",
     ]
+    assert "Constraints, proved for every input" in fitted
+    assert all(f"\n  {sentence}: proved\n" in fitted for sentence in sentences)
     shown = run("show", model).stdout
     assert all(f"constraint       {sentence}: proved\n" in shown for sentence in sentences)
     document = json.loads(run("show", model, "--json").stdout)

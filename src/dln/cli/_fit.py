@@ -210,6 +210,9 @@ def _show_result(
         show(table(("", "test R²", "mean absolute error"), rows, left=""), "")
     name = shlex.quote(output)
     show(*size_sentences(model), *_whole_network(model, test), "", page_of_rules(model, name))
+    if constraints := getattr(model, "constraints_", None):
+        show("\nConstraints, proved for every input, not only for these rows:")
+        show(*(f"  {sentence}" for sentence in constraints.sentences))
     if hint := _logarithm_hint(train.y):
         show("", hint)
     next_steps = [

@@ -43,6 +43,7 @@ def report(
     ] = None,
     *,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Write one page: the scorecard, what-if, why rows get their predictions, effects of columns, and errors.
@@ -59,9 +60,8 @@ def report(
 
     from dln.report import write_report
 
-    path = write_report(fitted, output, title=title, include_rows=include_rows, **options)
-    if not quiet:
-        _print_written(path, options)
+    write_report(fitted, output, title=title, include_rows=include_rows, **options)
+    _print_written(model, output, options, as_json=as_json, quiet=quiet)
 
 
 def card(
@@ -71,6 +71,7 @@ def card(
     target: OwnTarget = None,
     *,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Write the model card: data, intended use (blank), accuracy, subgroups, constraints, limits and versions."""
@@ -82,9 +83,8 @@ def card(
 
     from dln.report import model_card
 
-    path = model_card(fitted, **options).save(output)
-    if not quiet:
-        _print_written(path, options)
+    model_card(fitted, **options).save(output)
+    _print_written(model, output, options, as_json=as_json, quiet=quiet)
 
 
 def check_target(data: str | None, target: str | None) -> None:
@@ -93,11 +93,16 @@ def check_target(data: str | None, target: str | None) -> None:
         raise UsageError("--target needs a table: give it with --data")
 
 
-def _print_written(path: Path, options: dict[str, Any]) -> None:
+def _print_written(model: str, output: str, options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     from dln.circuit._words import counted
+    from dln.cli._printing import print_json
 
-    measured = f", measured on {counted(len(options['y']), 'row')} of {options['source']}" if "y" in options else ""
-    print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+    size, rows = Path(output).stat().st_size, len(options.get("y", ()))
+    if as_json:
+        print_json({"model": model, "file": output, "bytes": size, "rows": rows, "source": options.get("source")})
+    elif not quiet:
+        measured = f", measured on {counted(rows, 'row')} of {options['source']}" if rows else ""
+        print_status(f"{output}: {size // 1000 + 1} KB{measured}.")
 
 
 def _page_options(model: CircuitRegressor, path: str, table: str | None, target: str | None) -> dict[str, Any]:
@@ -167,16 +172,21 @@ def plot(
     *,
     max_rules: Annotated[int, typer.Option(min=1, help="Rules to draw, those that move the prediction most.")] = 20,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
     from dln.cli._files import check_output, open_model, whole_or_nothing
+    from dln.cli._printing import print_json
 
     check_output(output, force=force, endings=(".svg", ".png", ".pdf"), what="a picture's name")
     fitted = open_model(model)
     picture = fitted.plot(max_rules=max_rules)
     with whole_or_nothing(output) as part:
         picture.save(part)
-    if not quiet:
-        n_rules = len(fitted.rules_)
-        print_status(f"{min(max_rules, n_rules)} of {n_rules} rules drawn in {output}.")
+    n_rules = len(fitted.rules_)
+    drawn = min(max_rules, n_rules)
+    if as_json:
+        print_json({"model": model, "file": output, "rules": n_rules, "rules_drawn": drawn})
+    elif not quiet:
+        print_status(f"{drawn} of {n_rules} rules drawn in {output}.")
