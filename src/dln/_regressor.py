@@ -277,7 +277,7 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
 
 
 def end_early(deadline: Deadline, max_seconds: float | None, kept: str) -> None:
-    """Raise KeyboardInterrupt, with what was kept, after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
+    """Raise KeyboardInterrupt after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
     if deadline.was_cancelled:
         raise KeyboardInterrupt(kept)
     if deadline.cut:

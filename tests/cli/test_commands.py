@@ -198,6 +198,22 @@ def test_options_reach_the_model(tmp_path):
     assert all(row.conditions <= 2 for row in small.rules_)
 
 
+def test_a_column_without_a_name_keeps_it(tmp_path):
+    """With --with-input the first column, whose name is empty as pandas writes it, is written as it was."""
+    write(tmp_path, {"t.csv": houses().replace("id,", ",", 1)})
+    model, output = str(fit_houses(tmp_path)), tmp_path / "o.csv"
+    assert run("predict", model, str(tmp_path / "t.csv"), "-o", str(output), "--with-input").exit_code == 0
+    assert output.read_text().splitlines()[0].split(",")[:2] in (["", "area"], ['""', "area"])
+
+
+def test_a_fit_is_quiet_where_it_is_not_watched(tmp_path):
+    """Progress goes to a terminal only: standard error of a fit in a pipe is empty."""
+    write(tmp_path, {"t.csv": houses()})
+    model = str(tmp_path / "m.dln")
+    quick = ("--set", "hidden_layer_sizes=4,", "--set", "max_epochs=2")
+    assert run("fit", str(tmp_path / "t.csv"), "-t", "price", "-o", model, *quick).stderr == ""
+
+
 def test_constraints_are_shown(tmp_path):
     """`dln fit` passes constraints on and shows them with their outcomes; so do `dln show`, its JSON and the report."""
     given = ("--monotone", "area:+1", "--monotone", "sold_at (year):-1", "--interactions", "area, sold_at;district")

@@ -82,7 +82,11 @@ def test_a_column_that_contains_the_target(kind, frame):
 
 def test_tables_without_a_leak():
     """Columns that are only strongly related to the target are no leaks."""
-    tables = [load_diabetes(return_X_y=True), make_friedman1(2000, random_state=0), make_friedman2(2000, random_state=0)]
+    tables = [
+        load_diabetes(return_X_y=True),
+        make_friedman1(2000, random_state=0),
+        make_friedman2(2000, random_state=0),
+    ]
     froude = np.arange(280) // 20 * 0.025 + 0.125
     resistance = np.exp(20 * froude) * np.random.default_rng(0).uniform(0.95, 1.05, 280)
     for X, y in [*tables, (froude.reshape(-1, 1), resistance)]:

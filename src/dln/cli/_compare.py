@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
+from dln._errors import UnknownCategoryWarning
 from dln.cli import _options
 from dln.cli._messages import UsageError, print_status
 from dln.cli._predict import BATCH, ROW, write_rows
@@ -86,7 +88,8 @@ def monitor(
     from dln.readers import _monitor
 
     fitted = open_saved(model)
-    with open_table(table) as file:
+    with open_table(table) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownCategoryWarning)  # the figures have them
         batches = _batches(file, fitted.circuit, Path(model).name)
         target = fitted.target or "prediction"
         drift = _monitor.monitor(fitted.circuit, fitted.support, fitted.training, batches, target)

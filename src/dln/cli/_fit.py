@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -110,7 +111,9 @@ def fit(
         Sample(data.X[rows], data.y[rows], *(None if one is None else one[rows] for one in (data.weight, data.labels)))
         for rows in split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
     )
-    model, took, interrupted = _train(train, learner, {"verbose": int(not is_quiet), **parameters})
+    model, took, interrupted = _train(
+        train, learner, {"verbose": int(not is_quiet and sys.stderr.isatty()), **parameters}
+    )
     scores: list[Score] = []
     if n_test:
         name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"

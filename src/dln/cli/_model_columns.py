@@ -59,7 +59,7 @@ def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_
             if (origin, order) not in dates:
                 dates[origin, order] = _dates(file, frame[origin], order, first_row)
             made.append(values.part_of_dates(column.name, dates[origin, order], part))
-    return pl.DataFrame(made)
+    return pl.DataFrame({column.name: column for column in made})  # a list of columns would name one without a name
 
 
 def model_values(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> Sequence[Values]:

@@ -87,7 +87,9 @@ def predict(
 
         print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
+        from dln.circuit._words import counted
+
+        print_status(f"{counted(n_rows, 'prediction')} written to {output} in {took:.1f} s.")
 
 
 def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
@@ -164,10 +166,10 @@ def _predicted(
         unknown.append(found)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    parts = [*(frame.drop(ROW).get_columns() if with_input else []), predicted]
+    results = [predicted]
     if ends is not None:
-        parts += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
-    return pl.DataFrame(parts)
+        results += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
+    return frame.drop(ROW).hstack(results) if with_input else pl.DataFrame(results)
 
 
 @contextmanager

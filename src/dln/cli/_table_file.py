@@ -34,7 +34,7 @@ CHECKED_BYTES: Final = 1 << 26
 #: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
 _NUMBER: Final = re.compile(r"[-+]?[0-9.,]*[0-9][0-9.,eE+-]*")
-_DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+,\d+\s*(?=[;"\r\n]|$)')
+_DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*(?=[;"\r\n]|$)')
 _DECIMAL_POINT: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+\.\d{1,2}\s*(?=[;"\r\n]|$)')
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from dln.circuit._words import name_text, thousands
+from dln.circuit._words import counted, name_text, thousands
 from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
 from dln.cli._messages import UsageError, nearest, print_error, quoted
 from dln.cli._printing import facts, print_json, show, table
@@ -48,18 +48,10 @@ class Learnable(NamedTuple):
 def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
     """Return a table's file and what can be learned from it; it must have at least the `fewest` rows."""
     with open_table(name) as file:
-        data = learnable(file, file.read(), chosen)
-    n_rows, y = len(data.y), data.y
-    if n_rows < fewest:
-        raise UsageError(
-            f"{file.label} has {n_rows} rows with a target, but at least {fewest} are needed to learn from"
-        )
-    if y.n_unique() == 1:
-        raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
-    return file, data
+        return file, learnable(file, file.read(), chosen, fewest)
 
 
-def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Learnable:
+def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions, fewest: int = 2) -> Learnable:
     """Return inputs, target and weights of a table that was read from a file."""
     _check_names(file, chosen)
     if chosen.missing:
@@ -68,6 +60,13 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         frame = frame.with_columns(pl.when(is_missing).then(None).otherwise(text).name.keep())
     y = target_of(file, frame, chosen.target)
     known = y.is_not_null()
+    if y.count() < fewest:
+        n_rows = counted(y.count(), "row")
+        raise UsageError(f"{file.label} has {n_rows} with a target, but at least {fewest} are needed to learn from")
+    if y.drop_nulls().n_unique() == 1:
+        raise UsageError(
+            f"the target {y.name!r} is {y.drop_nulls()[0]:g} in every row of {file.label}: there is nothing to learn"
+        )
     weight = None if chosen.weight is None else _weights(file, frame, chosen.weight, known)
     found: list[ColumnFact] = []
     columns: list[pl.Series] = []
@@ -178,7 +177,8 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
     else:
         raise UsageError(f"{must}, but it holds {dtype_words(column.dtype)}: choose another column")
     wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-    check_rows(file, column, wrong, must, "or choose another column")
+    classes = "" if numbers.count() else "; of two classes, one can be written as 1 and the other as 0"
+    check_rows(file, column, wrong, must, f"or choose another column{classes}")
     return numbers
 
 
@@ -203,7 +203,7 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
     for kind, before in (("dates", ", split into "), ("left out", ": ")):
         rows += [(kind, f"{name_text(fact.name)}{before}{fact.detail}") for fact in data.facts if fact.kind == kind]
     if data.n_without_target:
-        rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
+        rows.append(("left out", f"{counted(data.n_without_target, 'row')}: the target is missing"))
     n_rows = thousands(len(data.y) + data.n_without_target)
     show(f"{file.label}: {n_rows} rows, {len(file.names)} columns", facts(rows))
 

@@ -128,7 +128,7 @@ def _r2(value: float, variance: float) -> float | None:
 
 
 def _show(study: Study, model: CircuitRegressor, variance: float, output: str | None) -> None:
-    from dln.circuit._words import thousands
+    from dln.circuit._words import counted, thousands
     from dln.cli._printing import facts, show, table
 
     rows = []
@@ -137,12 +137,12 @@ def _show(study: Study, model: CircuitRegressor, variance: float, output: str | 
             r2 = _r2(trial.value, variance)
             rows.append((name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value))))
     scores = table(("cross-validated", "R²", "RMSE"), rows, left="cross-validated")
-    show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", scores, "")
+    show(f"\n{counted(len(study.trials), 'trial')}, {study.folds} folds.\n", scores, "")
     given, best = model.get_params(), study.best_params
     changes = [(name, f"{value} (was {given[name]})") for name, value in best.items() if value != given[name]]
     show(*(["The best parameters:", facts(changes)] if changes else ["No other parameters were better."]))
     if output is not None:
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
-    line = ", ".join(f"{name}={value!r}" for name, value in {"random_state": given["random_state"], **best}.items())
-    show("\nIn Python:", f"  {type(model).__name__}({line})", "With -o best.dln the same command saves it.")
+    found = " ".join(repr(study.best_estimator).split())  # with what was set on the command line, too
+    show("\nIn Python:", f"  {found}", "With -o best.dln the same command saves it.")

@@ -28,6 +28,7 @@ SLASH_FORMATS: Final = {
     for order, date in zip(ORDERS, ("%d/%m/%Y", "%m/%d/%Y"), strict=True)
 }
 _THOUSANDS: Final = r"^-?\d{1,3}(,\d{3})+(\.\d*)?$"
+_THOUSAND_POINTS: Final = r"^-?\d{1,3}(\.\d{3})+(,\d*)?$"
 _OFFSET: Final = r"^(.*\d:\d{2}(?:\.\d+)?)\s*(?:Z|[+-]\d{2}:?\d{2})$"
 
 
@@ -43,8 +44,12 @@ def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     """Return text as Float64, null where it is no number; ``1,250``, ``$3.50`` and ``12 %`` are numbers."""
     stripped = column.str.strip_chars()
     if decimal_comma:
-        bare = _without_units(stripped).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-        return bare.cast(pl.Float64, strict=False)
+        bare = _without_units(stripped)
+        is_other = bare.str.contains(".", literal=True) & ~bare.str.contains(
+            _THOUSAND_POINTS
+        )  # a date, like 29.07.2020
+        bare = bare.set(is_other.fill_null(value=False), None).str.replace_all(".", "", literal=True)
+        return bare.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     plain = stripped.cast(pl.Float64, strict=False)
     odd = plain.is_null() & stripped.is_not_null()
     if not odd.any():
