@@ -59,7 +59,7 @@ def warnings_are_messages() -> Iterator[None]:
             else:
                 shown(message, category, *place, **options)
 
-        warnings.showwarning = show_warning  # type: ignore[assignment]  # it passes the place on
+        warnings.showwarning = show_warning
         yield
 
 
