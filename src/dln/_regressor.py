@@ -30,13 +30,14 @@ from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
+from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 from dln.data._division import IN_TURN, Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
-from dln.data._target import LEAK_ROWS, Target, check_target, leak_text, predicts_alone
+from dln.data._target import Target, check_target
 from dln.export import ExportableModel
 from dln.network._train import Epoch, Trained
 from dln.readers._monitor import training_profile

@@ -14,8 +14,8 @@ from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 from dln import ColumnWarning, DLNRegressor, RuleRegressor, UnknownCategoryWarning, load, load_predictor
 from dln.circuit._circuit import Column
 from dln.data._categories import codes_of, fingerprint
+from dln.data._column_kinds import predicts_alone
 from dln.data._reader import learn_table
-from dln.data._target import predicts_alone
 from models import SMALL
 
 FRAMES = [pd.DataFrame, pl.DataFrame]

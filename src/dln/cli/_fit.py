@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_model_output
 from dln.cli._messages import UsageError, print_error, warnings_as_sentences
 from dln.cli._program import INTERRUPTED
 
@@ -73,7 +74,6 @@ def fit(
 
     A network is trained whole; at most 100 conditions of it are kept unless --max-conditions sets another limit.
     """
-    from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
     from dln.data._division import ForwardChaining

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_output, open_saved, output_kind, whole_or_nothing
 from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._table_file import STANDARD, TableFile, open_table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dln._load import Predictor
-    from dln.cli._table_file import TableFile
     from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
@@ -57,9 +58,7 @@ def predict(
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln._load import Predictor
-    from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import needed_columns
-    from dln.cli._table_file import STANDARD, open_table
     from dln.data._categories import unknown_text
 
     kind = output_kind(output)
@@ -110,8 +109,6 @@ def write_rows(
 ) -> int:
     """Write what is predicted for all rows, batch by batch, and return their number."""
     import polars as pl
-
-    from dln.cli._files import whole_or_nothing
 
     # Row numbers, so that a message can name the file's own row.
     rows = file.scan().select(taken).with_row_index(ROW)

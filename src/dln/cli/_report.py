@@ -9,7 +9,10 @@ import typer
 
 from dln._clean import clean
 from dln.cli import _options
+from dln.cli._files import check_output, open_model, whole_or_nothing
+from dln.cli._fit import split_rows
 from dln.cli._messages import UsageError, nearest, print_status
+from dln.cli._table_file import TableFile, open_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._table_file import TableFile
 
 
 Data = Annotated[
@@ -50,8 +52,6 @@ def report(
 
     Of the table that dln fit learned from, only the rows that it tested on are measured.
     """
-    from dln.cli._files import check_output, open_model
-
     check_output(output, force=force, endings=(".html",), what="a page's name")
     fitted = open_model(model)
     if data is None and include_rows:
@@ -75,8 +75,6 @@ def card(
     quiet: _options.Quiet = False,
 ) -> None:
     """Write the model card: data, intended use (blank), accuracy, subgroups, constraints, limits and versions."""
-    from dln.cli._files import check_output, open_model
-
     check_output(output, force=force, endings=(".md", ".json"), what="a card's name")
     fitted = open_model(model)
     options = _page_options(fitted, model, data, target)
@@ -111,7 +109,6 @@ def _page_options(model: CircuitRegressor, path: str, table: str | None, target:
     Of a table, the rows whose target is known; of the table that dln fit read, only its test rows.
     """
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._table_file import open_table
     from dln.cli._training_table import labels_of, target_of
     from dln.data._division import ForwardChaining
 
@@ -156,7 +153,6 @@ def _tested(
 
     On the others, which it learned from, the model would look too good.
     """
-    from dln.cli._fit import split_rows
     from dln.cli._training_table import table_digest
 
     facts, seed = model.training_facts_, model.get_params(deep=False)["random_state"]
@@ -176,7 +172,6 @@ def plot(
     quiet: _options.Quiet = False,
 ) -> None:
     """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
-    from dln.cli._files import check_output, open_model, whole_or_nothing
     from dln.cli._printing import print_json
 
     check_output(output, force=force, endings=(".svg", ".png", ".pdf"), what="a picture's name")

@@ -17,7 +17,7 @@ from dln.cli._messages import UsageError, nearest, print_error, quoted
 from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
-from dln.data._target import LEAK_ROWS, leak_text, predicts_alone
+from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 
 #: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
 FEWEST_LABELS: Final = 3

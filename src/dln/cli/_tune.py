@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_model_output
 from dln.cli._messages import UsageError, print_error, print_status, warnings_as_sentences
 from dln.cli._program import INTERRUPTED
 
@@ -59,7 +60,6 @@ def tune(
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
     from dln._errors import import_extra
-    from dln.cli._files import check_model_output
     from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
     from dln.data._division import ForwardChaining

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array, column_or_1d
 
 from dln._errors import PrecisionWarning
-from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS, Values
+from dln.circuit._circuit import LARGEST_SUM, MAX_DECIMALS
 from dln.data._dates import DATE_TYPES
 from dln.data._source import refuse_mask
 
@@ -28,11 +28,6 @@ _FEWEST_STEPS: Final = 20
 _ENOUGH_STEPS: Final = 1000
 #: Weights that add up to a larger target could overflow.
 LARGEST_TARGET: Final = 1e300
-#: A column whose ranks are correlated with the target's so closely, each with so many values, may contain the target.
-LEAK_CORRELATION: Final = 0.999
-LEAK_VALUES: Final = 50
-#: Rows on which that is judged.
-LEAK_ROWS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,31 +120,3 @@ def _exact_decimals(value: float) -> int:
     decimals = -int(Decimal(repr(value)).normalize().as_tuple().exponent)
     possible = math.floor(math.log10(LARGEST_SUM) - math.log10(abs(value)))
     return max(-MAX_DECIMALS, min(decimals, possible, MAX_DECIMALS))
-
-
-def predicts_alone(values: Values, y: npt.NDArray[np.float64]) -> bool:
-    """Return whether a number column predicts the target almost perfectly: one is a monotone function of the other.
-
-    >>> y = np.arange(100.0)
-    >>> predicts_alone(-np.sqrt(y), y), predicts_alone(y % 60, y)
-    (True, False)
-    """
-    known = ~np.isnan(values)
-    ranks, n_values = zip(*map(_ranks, (values[known], y[known])), strict=True)
-    if min(n_values) < LEAK_VALUES or 2 * known.sum() < len(y):
-        return False
-    return bool(abs(np.corrcoef(ranks)[0, 1]) > LEAK_CORRELATION)
-
-
-def _ranks(values: Values) -> tuple[npt.NDArray[np.float64], int]:
-    """Return the rank of each value, the mean of them where values are equal, and the number of different values."""
-    different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[codes], len(different)
-
-
-def leak_text(name: str, remedy: str = "") -> str:
-    """Return the warning of a column that `predicts_alone`."""
-    return (
-        f"column {name!r} predicts the target almost perfectly by itself, and may contain it: leave it out{remedy} if "
-        "it is not known when predicting"
-    )
