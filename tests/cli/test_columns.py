@@ -54,6 +54,7 @@ def test_kinds_are_found_as_a_person_would(tmp_path):
         (["1", " 2.5", "-3e2", ""], [1.0, 2.5, -300.0, None]),
         (["NA", "4", "n/a", "?"], [None, 4.0, None, None]),
         (["$1,250", "€ 3.50", "-7", "12 %"], [1250.0, 3.5, -7.0, 12.0]),
+        (["1 250", "-12\u00a0345\u202f678.5", "7", "€ 1 000"], [1250.0, -12345678.5, 7.0, 1000.0]),
     ],
 )
 def test_numbers_are_read_as_people_write_them(tmp_path, values, numbers):

@@ -252,6 +252,12 @@ CASES = {
         "t.csv has 3 rows with a target, but at least 10 are needed to learn from",
         {"t.csv": "area,price\n1,2\n2,3\n3,5\n"},
     ),
+    "lines above the header": Case(
+        FIT,
+        "t.csv: the first line, '# exported', names one column, but line 2 has 2 fields: begin the file with the names "
+        "of all columns",
+        {"t.csv": "# exported\narea,price\n1,2\n"},
+    ),
     "one row": Case(
         FIT, "t.csv has 1 row with a target, but at least 10 are needed to learn from", {"t.csv": "area,price\n1,2\n"}
     ),

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dln._closest import closest
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,10 +121,14 @@ class TableFile:
                     next(rows, None)
                 for number, row in enumerate(rows, start=1):
                     if row and len(row) != len(self.names):
-                        raise UsageError(
-                            f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
-                            f"names {len(self.names)} columns: correct that line"
-                        )
+                        what = f"row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
+                        what += f"names {len(self.names)} columns: correct that line"
+                        if len(self.names) == 1:
+                            what = f"the first line, {quoted(self.names[0])}, names one column, but line "
+                            what += (
+                                f"{rows.line_num} has {len(row)} fields: begin the file with the names of all columns"
+                            )
+                        raise UsageError(f"{self.label}: {what}")
             except csv.Error as error:
                 raise UsageError(f"{self.label} could not be read as text: {error}") from None
 
