@@ -34,7 +34,8 @@ def test_the_output_of_a_search(folder):
     assert "Trials are kept in houses.tune.log: the same command goes on from there." in result.stderr
     assert re.search(r"\n3 trials, 4 folds\.\n", result.stdout)
     assert re.search(r"\n as it was +-?\d\.\d{4} +[\d,]+\n best +-?\d\.\d{4} +[\d,]+\n", result.stdout)
-    assert re.search(r"trial 3 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+", result.stderr)
+    assert re.search(r"trial 2 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+, about \d:\d\d:\d\d left\n", result.stderr)
+    assert re.search(r"trial 3 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+\n", result.stderr)
     assert (folder / "houses.tune.log").exists()
 
 

@@ -74,7 +74,7 @@ def predict(
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
-        with progress() if is_shown else nullcontext(lambda _: None) as advance:
+        with progress(file.count_rows()) if is_shown else nullcontext(lambda _: None) as advance:
             unknown: list[Counter[Any]] = []
             predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
             n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
@@ -170,12 +170,12 @@ def _predicted(
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int], None]]:
-    """Yield what counts rows on standard error."""
+def progress(n_rows: int) -> Iterator[Callable[[int], None]]:
+    """Yield what counts rows on standard error, with the time left."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as counter:
-        task = counter.add_task("", total=None)
+    rows = TextColumn("{task.completed:,} of {task.total:,} rows, left")
+    with Progress(BarColumn(20), rows, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as counter:
+        task = counter.add_task("", total=n_rows)
         yield lambda rows: counter.update(task, advance=rows)

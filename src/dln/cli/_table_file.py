@@ -78,6 +78,12 @@ class TableFile:
             )
         return frame
 
+    def count_rows(self) -> int:
+        import polars as pl
+
+        with self.reading():
+            return int(self.scan().select(pl.len()).collect(engine="streaming").item())
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Raise a `UsageError` in place of what polars raises where the file cannot be read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -57,6 +58,8 @@ def tune(
     quiet: _options.Quiet = False,
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
+    from joblib import effective_n_jobs
+
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
     from dln._errors import import_extra
@@ -80,12 +83,19 @@ def tune(
         show_columns(file, data, chosen)
         print_status(f"\nTrials are kept in {storage}: the same command goes on from there.")
     values: list[float] = []
+    seconds: list[float] = []
 
     def watch(trial: TrialRecord) -> bool:
         values.append(math.inf if trial.value is None else trial.value)
+        seconds.append(trial.seconds)
         if talks:
             result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
-            print_status(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
+            left = (
+                sum(seconds) / len(seconds) * (trials - len(values)) / (1 if jobs is None else effective_n_jobs(jobs))
+            )
+            time_left = f", about {timedelta(seconds=round(left))} left" if len(values) < trials and ray is None else ""
+            best = f"lowest RMSE {math.sqrt(min(values)):.5g}{time_left}"
+            print_status(f"trial {len(values)} of {trials}: {result}, {best}")
         return monotonic() > end
 
     try:
