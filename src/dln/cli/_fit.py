@@ -209,7 +209,7 @@ def _show_result(
     tested = f" and tested on {thousands(len(test.y))} others" if scores else ""
     show(f"\nTrained on {thousands(len(train.y))} rows in {took:.1f} s{tested}.\n")
     if scores:
-        rows = [(score.model, f"{score.r2:.3f}", thousands(score.mean_absolute_error)) for score in scores]
+        rows = [(score.model, f"{score.r2:z.3f}", thousands(score.mean_absolute_error)) for score in scores]
         show(table(("", "test R²", "mean absolute error"), rows, left=""), "")
     name = shlex.quote(output)
     show(*size_sentences(model), *_whole_network(model, test), "", page_of_rules(model, name))
@@ -256,6 +256,6 @@ def _whole_network(model: CircuitRegressor, test: Sample) -> list[str]:
         size = f"{counted(len(circuit.rules), 'rule')}, {thousands(sum(count_conditions(circuit)))} conditions"
         if len(test.y):
             predicted = circuit.evaluate(read_table(test.X, circuit.columns).values)
-            size += f", R² {r2_score(test.y, predicted, sample_weight=test.weight):.3f}"
+            size += f", R² {r2_score(test.y, predicted, sample_weight=test.weight):z.3f}"
         sizes.append(f"{name}: {size}")
     return [" · ".join(sizes)]

@@ -145,7 +145,7 @@ def _show(study: Study, model: CircuitRegressor, variance: float, output: str | 
     for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
         if trial.value is not None:
             r2 = _r2(trial.value, variance)
-            rows.append((name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value))))
+            rows.append((name, "" if r2 is None else f"{r2:z.4f}", thousands(math.sqrt(trial.value))))
     scores = table(("cross-validated", "R²", "RMSE"), rows, left="cross-validated")
     show(f"\n{counted(len(study.trials), 'trial')}, {study.folds} folds.\n", scores, "")
     given, best = model.get_params(), study.best_params
