@@ -142,6 +142,7 @@ def test_outcomes_in_words_as_data_and_in_the_file(tmp_path):
     assert re.search(r"^constraint +charges never fall as age rises: proved$", model.summary(), re.MULTILINE)
 
 
+@pytest.mark.filterwarnings("ignore::dln.ColumnWarning")
 def test_a_file_that_claims_too_much_is_refused(tmp_path):
     """A model file whose constraints its circuits break, or that name columns it lacks, is not read."""
     X, y = some_rows(4)

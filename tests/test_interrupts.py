@@ -47,6 +47,40 @@ def test_the_second_ctrl_c_is_as_ever():
     assert called == ["stop"]
 
 
+@pytest.mark.parametrize("how", ["network", "rules"])
+def test_ctrl_c_is_answered_and_the_second_ends_the_fit_at_once(how: str):
+    """The first Ctrl-C is answered by a line at once; the second ends a fit before its threads, with no model kept."""
+    script = """
+import os, signal, sys, threading, time
+import numpy as np
+from dln import DLNRegressor, RuleRegressor
+from dln.rules import _learn
+
+def slow(*_, **__):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)
+    pressed.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+
+pressed = []
+X = np.random.default_rng(0).normal(size=(60, 2))
+if sys.argv[1] == "rules":
+    _learn.find_rules = slow
+    model = RuleRegressor(n_teachers=0, verbose=1)
+else:
+    model = DLNRegressor(hidden_layer_sizes=(4,), callbacks=[slow], verbose=1)
+try:
+    model.fit(X, X[:, 0])
+except KeyboardInterrupt as stop:
+    print(time.monotonic() - pressed[-1] < 30, stop.args, hasattr(model, "circuit_"), flush=True)
+os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", script, how], check=False, capture_output=True, text=True)
+    assert done.stdout == "True () False\n", done.stderr
+    assert "Ctrl-C: finishing with the best model so far; press again to stop at once" in " ".join(done.stderr.split())
+
+
 def test_an_ignored_signal_stays_ignored():
     """A process that ignores SIGINT goes on ignoring it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

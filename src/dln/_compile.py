@@ -14,7 +14,7 @@ import inspect
 import pickle
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -25,6 +25,8 @@ from dln._errors import CompileCacheWarning
 
 _Decorator: TypeAlias = Callable[[Callable[..., Any]], Any]
 _IndexDataCacheFile: Any = caching.IndexDataCacheFile  # Numba's own types are partial
+#: Decorator for functions that only kernels call: they have no entry from Python and no file.
+inner: Callable[..., _Decorator] = partial(numba.njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def compiled(**options: Any) -> _Decorator:
@@ -35,19 +37,11 @@ def compiled(**options: Any) -> _Decorator:
         if hasattr(made, "_cache"):  # with NUMBA_DISABLE_JIT it is the function itself
             try:
                 made.enable_caching()
-            except RuntimeError:  # no folder can be written to
-                _warn("no folder can be written to, so that code is compiled anew in every process")
-            else:
                 made._cache._cache_file = _Files(made._cache, function)  # noqa: SLF001 (no public way)
+            except RuntimeError:  # of Numba: no folder can be written to
+                _warn("no folder can be written to, so that code is compiled anew in every process")
         return made
 
-    return decorate
-
-
-def inner(**options: Any) -> _Decorator:
-    """Return a decorator for functions that only kernels call: they have no entry from Python and no file."""
-    uncalled: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    decorate: _Decorator = numba.njit(**uncalled, **options)
     return decorate
 
 
@@ -61,19 +55,16 @@ class _Files(_IndexDataCacheFile):
     """The files of one function: their names contain the hash of the sources and that of the signature."""
 
     def __init__(self, kept: Any, function: Callable[..., Any]) -> None:
-        stamp = _folder_hash(Path(inspect.getfile(function)).parent)
-        self._folder, self._base = Path(kept.cache_path), kept._impl.filename_base  # noqa: SLF001
-        self._current = f"{self._base}.{stamp}"
-        super().__init__(kept.cache_path, self._base, stamp)
+        base, stamp = kept._impl.filename_base, _folder_hash(Path(inspect.getfile(function)).parent)  # noqa: SLF001
+        super().__init__(kept.cache_path, base, stamp)
+        self._folder, self._base, self._current = Path(kept.cache_path), base, f"{base}.{stamp}"
 
     def current(self) -> set[Path]:
         return set(self._folder.glob(f"{self._current}.*.nbc"))
 
     def load(self, key: Any) -> Any:
-        try:
+        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):  # none, or what a crash left of one
             return self._load_data(self._name(key))
-        except (OSError, EOFError, pickle.UnpicklingError):  # none, or what a crash left of one
-            return None
 
     def save(self, key: Any, data: Any) -> None:
         try:

@@ -246,7 +246,7 @@ class DLNRegressor(EditableRegressor):
         seed = draw_seed(self.random_state)
         parts = self._parts(rows, held_out, seed)
         task = self._task(rows, held_out, parts, architecture, seed)
-        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
+        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel, progress.say_stopping):
             networks = train_networks(
                 task,
                 n_threads=n_threads(self.n_jobs),

@@ -175,7 +175,7 @@ class PrecisionWarning(UserWarning):
 
 
 class ColumnWarning(UserWarning):
-    """A column of the training table is probably not what it is taken for: numbers as text, row numbers as inputs.
+    """A column of the training table is probably not what it is taken for: numbers as text, row numbers, the target.
 
     >>> import warnings
     >>> warnings.filterwarnings("error", category=ColumnWarning)  # where tables come from elsewhere

@@ -6,8 +6,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 
 class Deadline:
@@ -41,8 +43,24 @@ class Deadline:
 
 
 @contextmanager
-def ctrl_c_calls(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first Ctrl-C call `stop` instead of raising KeyboardInterrupt; a second one raises it.
+def worker_threads(n_threads: int, **options: Any) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads that is waited for at its end, except after a KeyboardInterrupt.
+
+    So a second Ctrl-C ends a fit at once; the threads end by themselves when they next look at its deadline.
+    """
+    pool, waits = ThreadPoolExecutor(n_threads, **options), True
+    try:
+        yield pool
+    except KeyboardInterrupt:
+        waits = False
+        raise
+    finally:
+        pool.shutdown(wait=waits, cancel_futures=not waits)
+
+
+@contextmanager
+def ctrl_c_calls(stop: Callable[[], None], announce: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Let the first Ctrl-C call `stop` and `announce` instead of raising KeyboardInterrupt; a second one raises it.
 
     The caller raises KeyboardInterrupt itself once its work is safe. A handler that the program has installed is
     called as well. Outside the main thread, or where SIGINT is ignored, nothing changes.
@@ -55,6 +73,7 @@ def ctrl_c_calls(stop: Callable[[], None]) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, before)
         stop()
+        announce()
         if callable(before) and before is not signal.default_int_handler:
             before(number, frame)
 

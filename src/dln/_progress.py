@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Callable
 from typing import Self
 
@@ -65,6 +67,13 @@ class Progress:
         """Show a line above the bar."""
         if self._bar is not None:
             self._bar.console.print(text)
+
+    def say_stopping(self) -> None:
+        """Show that Ctrl-C was seen, since a stage may take a while to end: at a terminal also if nothing else is."""
+        text = "Ctrl-C: finishing with the best model so far; press again to stop at once"
+        self.say(text)
+        if self._bar is None and sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), f"\n{text}\n".encode())  # a signal handler must not use a buffer
 
     def say_compiling(self) -> None:
         """Show, once, why a first fit takes longer."""

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln._atomic import AnyPath
-from dln._errors import TimeLimitWarning
+from dln._errors import ColumnWarning, TimeLimitWarning
 from dln._interrupt import Deadline
 from dln._saving import to_saved
 from dln._version import __version__
@@ -30,6 +30,7 @@ from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
+from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 from dln.data._division import IN_TURN, Division, read_division
 from dln.data._encoding import Encoder, learn_encoder
 from dln.data._folds import repeats_inputs, row_counts
@@ -94,6 +95,15 @@ class Rows:
         self.values: Sequence[Values] = table.values
         self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
+        if columns is None:
+            self._warn_of_leaks()
+
+    def _warn_of_leaks(self) -> None:
+        """Warn of columns that predict the target by themselves; a column that is alone is there for that."""
+        some = self.distinct.index[:LEAK_ROWS]
+        for column, values in zip(self.table.columns, self.values, strict=True):
+            if len(self.values) > 1 and column.categories is None and predicts_alone(values[some], self.y[some]):
+                warnings.warn(leak_text(column.name), ColumnWarning, stacklevel=5)  # the caller of fit
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -269,7 +279,7 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
 def end_early(deadline: Deadline, max_seconds: float | None, kept: str) -> None:
     """Raise KeyboardInterrupt after Ctrl-C, or warn the caller of `fit` that its time limit cut stages short."""
     if deadline.was_cancelled:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(kept)
     if deadline.cut:
         cut = ", ".join(deadline.cut)
         message = f"max_seconds={max_seconds:g} is over: {kept}; cut short: {cut}"

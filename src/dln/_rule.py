@@ -205,7 +205,7 @@ class RuleRegressor(EditableRegressor):
         constraints = self._read_constraints(X, rows)
         fixed_rules = self._read_fixed_rules(rows, constraints)
         config = self._config(fixed_rules)
-        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel):
+        with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel, progress.say_stopping):
             if not are_compiled():
                 progress.say_compiling()
             some, values = rows.sample(self._n_rows(rows))

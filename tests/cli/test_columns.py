@@ -9,6 +9,7 @@ from dln.cli._messages import UsageError
 from dln.cli._model_columns import model_columns, needed_columns
 from dln.cli._table_file import open_table
 from dln.cli._training_table import ColumnOptions, learnable
+from dln.data._text_values import number
 
 
 def found(tmp_path, text, **chosen):
@@ -53,6 +54,7 @@ def test_kinds_are_found_as_a_person_would(tmp_path):
         (["1", " 2.5", "-3e2", ""], [1.0, 2.5, -300.0, None]),
         (["NA", "4", "n/a", "?"], [None, 4.0, None, None]),
         (["$1,250", "€ 3.50", "-7", "12 %"], [1250.0, 3.5, -7.0, 12.0]),
+        (["1 250", "-12\u00a0345\u202f678.5", "7", "€ 1 000"], [1250.0, -12345678.5, 7.0, 1000.0]),
     ],
 )
 def test_numbers_are_read_as_people_write_them(tmp_path, values, numbers):
@@ -60,6 +62,18 @@ def test_numbers_are_read_as_people_write_them(tmp_path, values, numbers):
     kind, _, made = column(tmp_path, values * 3)
     assert kind == "numbers"
     assert made["x"].to_list() == numbers * 3
+
+
+def test_dates_with_points_are_no_numbers(tmp_path):
+    """Where commas are decimal, points separate thousands, but 29.07.2020 is a date, and 2.5 is not read as 25."""
+    lines = [f"1.25{i},5;{i % 28 + 1:02d}.07.202{i % 4};{i}" for i in range(10)]
+    (tmp_path / "t.csv").write_text("\n".join(["paid;sold;price", *lines]))
+    with open_table(str(tmp_path / "t.csv")) as file:
+        result = learnable(file, file.read(), ColumnOptions("price"))
+    assert [fact.kind for fact in result.facts] == ["numbers", "dates"]
+    assert result.X["paid"][1] == 1251.5
+    assert result.X["sold (year)"].to_list()[:4] == [2020, 2021, 2022, 2023]
+    assert number(pl.Series(["2.5", "1.250.000", "-1,5"]), decimal_comma=True).to_list() == [None, 1250000, -1.5]
 
 
 def test_codes_that_begin_with_zero_are_categories(tmp_path):

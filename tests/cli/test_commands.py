@@ -198,16 +198,37 @@ def test_options_reach_the_model(tmp_path):
     assert all(row.conditions <= 2 for row in small.rules_)
 
 
+def test_a_column_without_a_name_keeps_it(tmp_path):
+    """With --with-input the first column, whose name is empty as pandas writes it, is written as it was."""
+    write(tmp_path, {"t.csv": houses().replace("id,", ",", 1)})
+    model, output = str(fit_houses(tmp_path)), tmp_path / "o.csv"
+    assert run("predict", model, str(tmp_path / "t.csv"), "-o", str(output), "--with-input").exit_code == 0
+    assert output.read_text().splitlines()[0].split(",")[:2] in (["", "area"], ['""', "area"])
+
+
+def test_a_fit_is_quiet_where_it_is_not_watched(tmp_path):
+    """Progress goes to a terminal only: standard error of a fit in a pipe is empty."""
+    write(tmp_path, {"t.csv": houses()})
+    model = str(tmp_path / "m.dln")
+    quick = ("--set", "hidden_layer_sizes=4,", "--set", "max_epochs=2")
+    assert run("fit", str(tmp_path / "t.csv"), "-t", "price", "-o", model, *quick).stderr == ""
+
+
 def test_constraints_are_shown(tmp_path):
-    """`dln fit` passes constraints on, and `dln show`, its JSON and the report have them with their outcomes."""
+    """`dln fit` passes constraints on and shows them with their outcomes; so do `dln show`, its JSON and the report."""
     given = ("--monotone", "area:+1", "--monotone", "sold_at (year):-1", "--interactions", "area, sold_at;district")
-    model = str(fit_houses(tmp_path, *RULES, *given, "--max-conditions", "5"))
+    write(tmp_path, {"houses.csv": houses()})
+    model = str(tmp_path / "house.dln")
+    table = ("fit", str(tmp_path / "houses.csv"), "-t", "price", "-o", model)
+    fitted = run(*table, "--time-limit", "1s", "--max-conditions", "5", *RULES, *given).stdout
     dates = "sold_at (year), sold_at (month), sold_at (weekday)"
     sentences = [
         "price never falls as area rises",
         "price never rises as sold_at (year) rises",
         f"every rule reads columns of one group only: {{area, {dates}}}, {{district}}, {{garage}}",
     ]
+    assert "Constraints, proved for every input" in fitted
+    assert all(f"\n  {sentence}: proved\n" in fitted for sentence in sentences)
     shown = run("show", model).stdout
     assert all(f"constraint       {sentence}: proved\n" in shown for sentence in sentences)
     document = json.loads(run("show", model, "--json").stdout)

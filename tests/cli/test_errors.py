@@ -184,7 +184,7 @@ CASES = {
     "a target of text": Case(
         ("fit", "t.csv", "-t", "district", "-o", "new.dln"),
         "the target 'district' must hold numbers, but row 1 of t.csv holds 'centre' (and 59 more): correct it, or "
-        "choose another column",
+        "choose another column; of two classes, one can be written as 1 and the other as 0",
         {"t.csv": houses()},
     ),
     "a target of dates": Case(
@@ -251,6 +251,15 @@ CASES = {
         FIT,
         "t.csv has 3 rows with a target, but at least 10 are needed to learn from",
         {"t.csv": "area,price\n1,2\n2,3\n3,5\n"},
+    ),
+    "lines above the header": Case(
+        FIT,
+        "t.csv: the first line, '# exported', names one column, but line 2 has 2 fields: begin the file with the names "
+        "of all columns",
+        {"t.csv": "# exported\narea,price\n1,2\n"},
+    ),
+    "one row": Case(
+        FIT, "t.csv has 1 row with a target, but at least 10 are needed to learn from", {"t.csv": "area,price\n1,2\n"}
     ),
     # --- options ---
     "no target": Case(

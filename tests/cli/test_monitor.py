@@ -48,6 +48,17 @@ def test_figures_are_those_of_python(folder):
     assert sorted(row["name"] for row in rules) == sorted(row.rule for row in model.rules_)
 
 
+def test_unknown_categories_are_figures(folder):
+    """Categories that are new stand in the table; no line of Python is printed besides."""
+    HOUSES.with_columns(district=pl.lit("moon")).write_csv(folder / "moon.csv")
+    result = monitor(folder, "moon.csv")
+    assert "100.0% (" in result.stdout
+    assert result.stderr == ""
+    shown = run("explain", str(folder / "house.dln"), str(folder / "moon.csv")).stderr
+    assert shown.startswith("dln: categories that the training data did not have")
+    assert shown.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("table", "options", "words"),
     [

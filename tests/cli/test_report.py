@@ -82,6 +82,26 @@ def test_it_needs_no_table(folder):
     assert (folder / "x.html").stat().st_size > 10_000
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "facts"),
+    [
+        ("report", "x.html", {"rows": 15, "source": "houses.csv that dln fit tested on"}),
+        ("card", "x.md", {"rows": 15, "source": "houses.csv that dln fit tested on"}),
+        ("plot", "x.svg", {"rules_drawn": 2}),
+    ],
+)
+def test_what_was_written_as_json(command, output, facts, folder):
+    """With --json, commands that write a page, a card or a picture print what they wrote, and nothing else."""
+    if command == "plot":
+        pytest.importorskip("pygraphviz")
+    options = ("--max-rules", "2") if command == "plot" else ("--data", "houses.csv")
+    done = run(command, "house.dln", "-o", output, "--json", *options)
+    printed = json.loads(done.stdout)
+    assert printed == {**printed, "model": "house.dln", "file": output, **facts}
+    assert (folder / output).exists()
+    assert done.stderr == ""
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_table_may_come_through_a_pipe():
     """- is standard input."""

@@ -46,3 +46,11 @@ def test_names_cannot_drive_the_terminal(tmp_path):
     assert "[bold]area[/bold]" in result.stdout
     for shown in (result.stdout, run("show", str(model)).stdout):
         assert not CONTROL.search(shown)
+
+
+def test_progress_of_predictions(model, tmp_path):
+    """In a terminal `dln predict` shows how many rows are done of all, and the time left."""
+    write(tmp_path, {"t.csv": houses()})
+    shown = COLOUR.sub("", in_terminal(120, "predict", model, tmp_path / "t.csv", "-o", tmp_path / "o.csv"))
+    assert "60 of 60 rows, left" in shown
+    assert "60 predictions written" in shown

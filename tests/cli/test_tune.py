@@ -34,12 +34,19 @@ def test_the_output_of_a_search(folder):
     assert "Trials are kept in houses.tune.log: the same command goes on from there." in result.stderr
     assert re.search(r"\n3 trials, 4 folds\.\n", result.stdout)
     assert re.search(r"\n as it was +-?\d\.\d{4} +[\d,]+\n best +-?\d\.\d{4} +[\d,]+\n", result.stdout)
-    assert re.search(r"trial 3 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+", result.stderr)
+    assert re.search(r"trial 2 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+, about \d:\d\d:\d\d left\n", result.stderr)
+    assert re.search(r"trial 3 of 3: RMSE [\d.e+]+, lowest RMSE [\d.e+]+\n", result.stderr)
     assert (folder / "houses.tune.log").exists()
-    line = re.search(r"DLNRegressor\(random_state=0.*\)", result.stdout)
-    assert line is not None
-    model = eval(line[0], {"DLNRegressor": DLNRegressor})  # noqa: S307 (the line is meant to be run)
-    assert isinstance(model, DLNRegressor)
+
+
+def test_the_line_of_python_makes_the_best_model(folder):
+    """The line of Python has what was found and what was set on the command line."""
+    search = (*TUNE, "--trials", "2", "--max-conditions", "30", "--set", "loss=huber")
+    run(*search, "--quiet", "-o", "best.dln")
+    shown = run(*search).stdout
+    (line,) = re.findall(r"DLNRegressor\(.*\)", shown)
+    model = eval(line, {"DLNRegressor": DLNRegressor})  # noqa: S307 (the line is meant to be run)
+    assert model.get_params() == dln.load(folder / "best.dln").get_params()
 
 
 def test_a_search_goes_on_where_it_was(folder):

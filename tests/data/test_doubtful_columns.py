@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2
 
-from dln import ColumnWarning, RuleRegressor, UnknownCategoryWarning, load, load_predictor
+from dln import ColumnWarning, DLNRegressor, RuleRegressor, UnknownCategoryWarning, load, load_predictor
 from dln.circuit._circuit import Column
 from dln.data._categories import codes_of, fingerprint
+from dln.data._column_kinds import predicts_alone
 from dln.data._reader import learn_table
 from models import SMALL
 
@@ -56,6 +58,39 @@ def test_row_numbers(name):
     with pytest.warns(ColumnWarning, match=f"column '{name}' numbers the rows"):
         learn_table(pd.DataFrame({name: range(5, 305), "area": np.arange(300) / 2}))
     learn_table(pd.DataFrame({name: [i % 200 for i in range(300)], "paid": range(300)}))
+
+
+@pytest.mark.filterwarnings("ignore::dln.TimeLimitWarning")
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("kind", [RuleRegressor, DLNRegressor])
+def test_a_column_that_contains_the_target(kind, frame):
+    """A column that predicts the target by itself is warned of once, by name, with what to do; others are not."""
+    rng = np.random.default_rng(0)
+    wage = rng.lognormal(size=300).round(3)
+    table = {"years": rng.integers(0, 40, 300), "noisy": wage + rng.normal(scale=0.3, size=300), "half": wage > 1}
+    settings = {"max_seconds": 0.01, "random_state": 0}
+    for log in (np.log(wage), -np.where(np.arange(300) % 3 == 0, np.nan, wage)):
+        with pytest.warns(ColumnWarning, match="'log_wage' predicts the target .* leave it out if") as caught:
+            kind(**settings).fit(frame({**table, "log_wage": log}), wage)
+        assert sum(one.category is ColumnWarning for one in caught) == 1
+        assert next(one for one in caught if one.category is ColumnWarning).filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ColumnWarning)
+        kind(**settings).fit(frame(table), wage)
+        kind(**settings).fit(frame({"log_wage": np.log(wage)}), wage)
+
+
+def test_tables_without_a_leak():
+    """Columns that are only strongly related to the target are no leaks."""
+    tables = [
+        load_diabetes(return_X_y=True),
+        make_friedman1(2000, random_state=0),
+        make_friedman2(2000, random_state=0),
+    ]
+    froude = np.arange(280) // 20 * 0.025 + 0.125
+    resistance = np.exp(20 * froude) * np.random.default_rng(0).uniform(0.95, 1.05, 280)
+    for X, y in [*tables, (froude.reshape(-1, 1), resistance)]:
+        assert not any(predicts_alone(column, y) for column in X.T)
 
 
 @pytest.mark.parametrize(

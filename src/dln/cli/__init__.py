@@ -5,12 +5,14 @@ This file and the tops of the others import nothing slow, so that ``dln --help``
 
 from __future__ import annotations
 
+import os
+import threading
 from typing import Annotated
 
 import typer
 
 from dln.cli import _compare, _edit, _export, _fit, _predict, _report, _show, _tune
-from dln.cli._program import Program
+from dln.cli._program import INTERRUPTED, Program
 
 __all__ = ["app", "main"]
 
@@ -62,4 +64,9 @@ def _demo() -> None:
 
 def main() -> None:
     """Run the program."""
-    app(prog_name="dln")
+    try:
+        app(prog_name="dln")
+    except SystemExit as end:
+        if end.code == INTERRUPTED and threading.active_count() > 1:  # Python would wait for those of the fit
+            os._exit(INTERRUPTED)
+        raise

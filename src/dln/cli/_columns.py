@@ -47,7 +47,8 @@ def judge_column(
     """Return what a column is taken for, and the columns to learn from that are made of it."""
     fact, made = _judged(file, column, used, as_category=as_category, keep=keep)
     known = column.filter(used).drop_nulls()
-    examples = tuple(str(value)[:EXAMPLE] for value in known.head(1000).unique(maintain_order=True).head(3))
+    some = known.head(3) if known.dtype.is_nested() else known.head(1000).unique(maintain_order=True).head(3)
+    examples = tuple(str(value)[:EXAMPLE] for value in some.to_list())
     missing = made[0].null_count() if made else int(used.sum()) - len(known)
     return fact._replace(missing=missing, examples=examples), made
 
@@ -74,7 +75,7 @@ def _judged(
         numbers = typed.cast(pl.Float64)
         is_rounded = not column.dtype.is_float() and (numbers.abs() >= LARGEST_WHOLE).any()
         return ColumnFact(name, "numbers", _joined(missing, "rounded: some are above 2^53" * is_rounded)), (numbers,)
-    return ColumnFact(name, "categories", _joined(f"{typed.drop_nulls().n_unique()}", missing)), (_as_text(typed),)
+    return ColumnFact(name, "categories", _joined(f"{typed.drop_nulls().n_unique():,}", missing)), (_as_text(typed),)
 
 
 def _joined(*details: str) -> str:

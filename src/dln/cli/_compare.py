@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
 
 import typer
 
+from dln._errors import UnknownCategoryWarning
 from dln.cli import _options
+from dln.cli._files import check_output, open_model, open_saved, output_kind
 from dln.cli._messages import UsageError, print_status
 from dln.cli._predict import BATCH, ROW, write_rows
 from dln.cli._program import BEYOND
+from dln.cli._table_file import TableFile, open_table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dln.circuit._circuit import Circuit, Values
-    from dln.cli._table_file import TableFile
     from dln.readers._reasons import Reference
 
 Limit: TypeAlias = float | None
@@ -35,10 +38,8 @@ def diff(
     as_json: _options.Json = False,
 ) -> None:
     """Show what changed between two models: rules, and with --data the predictions and what changed them."""
-    from dln.cli._files import check_output, open_model
     from dln.cli._model_columns import model_values, needed_columns
     from dln.cli._printing import print_json, show
-    from dln.cli._table_file import open_table
     from dln.report._diff import diff_models
 
     if html is not None:
@@ -80,13 +81,12 @@ def monitor(
 
     The table is read in batches and may be larger than memory.
     """
-    from dln.cli._files import open_saved
     from dln.cli._printing import print_json, show
-    from dln.cli._table_file import open_table
     from dln.readers import _monitor
 
     fitted = open_saved(model)
-    with open_table(table) as file:
+    with open_table(table) as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownCategoryWarning)  # the figures have them
         batches = _batches(file, fitted.circuit, Path(model).name)
         target = fitted.target or "prediction"
         drift = _monitor.monitor(fitted.circuit, fitted.support, fitted.training, batches, target)
@@ -123,9 +123,7 @@ def write_reasons(
     """
     import polars as pl
 
-    from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import model_values, needed_columns, one_row
-    from dln.cli._table_file import open_table
     from dln.data._reader import read_table
     from dln.readers._reasons import ReasonFinder
 

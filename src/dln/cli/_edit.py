@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dln.cli import _options, _report
+from dln.cli._files import check_model_output, open_model
 from dln.cli._messages import UsageError, warnings_as_sentences
+from dln.cli._table_file import open_table
 
 if TYPE_CHECKING:
     from dln._edit import EditableRegressor
@@ -45,7 +47,6 @@ def edit(
     quiet: _options.Quiet = False,
 ) -> None:
     """Edit a model by hand, rule by rule, and solve for its weights on a table. Options may be given again."""
-    from dln.cli._files import check_model_output, open_model
     from dln.cli._printing import model_json, page_of_rules, print_json, show, size_sentences
 
     check_model_output(output, force=force)
@@ -79,7 +80,6 @@ def _refitted(
     """Return the edited model with weights for a table, of which its rules may name all categories."""
     from dln.circuit._circuit import IsMissing
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._table_file import open_table
     from dln.cli._training_table import target_of
 
     circuit = model.circuit_

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_output, open_model
 from dln.cli._messages import UsageError, print_error, print_status
 from dln.cli._program import DIFFERS
+from dln.cli._table_file import STANDARD, existing_file, open_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,9 +56,7 @@ def export(
     """Take a model elsewhere: as a program, a query, a workbook or a circuit, run before it is handed over."""
     import tempfile
 
-    from dln.cli._files import check_output, open_model
     from dln.cli._printing import print_json
-    from dln.cli._table_file import STANDARD
 
     check_output(output, force=force)
     fitted = open_model(model)
@@ -97,9 +97,7 @@ def verify(
     as_json: _options.Json = False,
 ) -> None:
     """Run an exported model with the real thing and compare every bit with the model; exit code 1 if any differs."""
-    from dln.cli._files import open_model
     from dln.cli._printing import print_json, show
-    from dln.cli._table_file import existing_file
 
     fitted = open_model(model)
     path = existing_file(exported, what="a file that dln export wrote")
@@ -120,7 +118,6 @@ def verify(
 
 def _rows(model: CircuitRegressor, model_name: str, table: str) -> pl.DataFrame:
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._table_file import open_table
 
     with open_table(table) as file:
         needed_columns(file, model.circuit_, model_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_model_output
 from dln.cli._messages import UsageError, print_error, warnings_as_sentences
 from dln.cli._program import INTERRUPTED
 
@@ -72,7 +74,6 @@ def fit(
 
     A network is trained whole; at most 100 conditions of it are kept unless --max-conditions sets another limit.
     """
-    from dln.cli._files import check_model_output
     from dln.cli._printing import model_json, print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
     from dln.data._division import ForwardChaining
@@ -110,7 +111,9 @@ def fit(
         Sample(data.X[rows], data.y[rows], *(None if one is None else one[rows] for one in (data.weight, data.labels)))
         for rows in split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
     )
-    model, took, interrupted = _train(train, learner, {"verbose": int(not is_quiet), **parameters})
+    model, took, interrupted = _train(
+        train, learner, {"verbose": int(not is_quiet and sys.stderr.isatty()), **parameters}
+    )
     scores: list[Score] = []
     if n_test:
         name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
@@ -188,8 +191,8 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
     with warnings_as_sentences(rephrased):
         try:
             model.fit(train.X, train.y, sample_weight=train.weight, groups=train.labels)
-        except KeyboardInterrupt:
-            if not hasattr(model, "circuit_"):
+        except KeyboardInterrupt as stop:
+            if not stop.args:  # nothing was kept: before the fit had begun, or at the second Ctrl-C
                 raise
             interrupted = True
     model.set_params(verbose=0)  # of this run, not of the model
@@ -206,10 +209,13 @@ def _show_result(
     tested = f" and tested on {thousands(len(test.y))} others" if scores else ""
     show(f"\nTrained on {thousands(len(train.y))} rows in {took:.1f} s{tested}.\n")
     if scores:
-        rows = [(score.model, f"{score.r2:.3f}", thousands(score.mean_absolute_error)) for score in scores]
+        rows = [(score.model, f"{score.r2:z.3f}", thousands(score.mean_absolute_error)) for score in scores]
         show(table(("", "test R²", "mean absolute error"), rows, left=""), "")
     name = shlex.quote(output)
     show(*size_sentences(model), *_whole_network(model, test), "", page_of_rules(model, name))
+    if constraints := getattr(model, "constraints_", None):
+        show("\nConstraints, proved for every input, not only for these rows:")
+        show(*(f"  {sentence}" for sentence in constraints.sentences))
     if hint := _logarithm_hint(train.y):
         show("", hint)
     next_steps = [
@@ -250,6 +256,6 @@ def _whole_network(model: CircuitRegressor, test: Sample) -> list[str]:
         size = f"{counted(len(circuit.rules), 'rule')}, {thousands(sum(count_conditions(circuit)))} conditions"
         if len(test.y):
             predicted = circuit.evaluate(read_table(test.X, circuit.columns).values)
-            size += f", R² {r2_score(test.y, predicted, sample_weight=test.weight):.3f}"
+            size += f", R² {r2_score(test.y, predicted, sample_weight=test.weight):z.3f}"
         sizes.append(f"{name}: {size}")
     return [" · ".join(sizes)]

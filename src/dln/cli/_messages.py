@@ -6,11 +6,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from dln._clean import clean
 from dln._closest import closest
-from dln._errors import ColumnWarning
+from dln._errors import ColumnWarning, NotVerifiedWarning, PrecisionWarning, UnknownCategoryWarning
 
 #: Names listed in a message before it ends with "…".
 LISTED: Final = 8
@@ -43,6 +43,24 @@ def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[Non
             raise UsageError(rephrased(str(error))) from error
     for warning in caught:
         print_error(rephrased(str(warning.message)))
+
+
+@contextmanager
+def warnings_are_messages() -> Iterator[None]:
+    """Print warnings of the library as sentences, without the line of Python that Python would show with them."""
+    with warnings.catch_warnings():
+        for category in (NotVerifiedWarning, PrecisionWarning, UnknownCategoryWarning):
+            warnings.simplefilter("default", category)
+        shown = warnings.showwarning
+
+        def show_warning(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+            if category.__module__ == ColumnWarning.__module__:
+                print_error(str(message))
+            else:
+                shown(message, category, *place, **options)
+
+        warnings.showwarning = show_warning
+        yield
 
 
 def quoted(value: object) -> str:

@@ -8,7 +8,7 @@ import narwhals as nw
 import polars as pl
 
 from dln.circuit._circuit import Category, Circuit, Column, Values
-from dln.circuit._words import thousands
+from dln.circuit._words import counted
 from dln.cli._columns import check_rows, dtype_words
 from dln.cli._messages import UsageError, nearest
 from dln.cli._table_file import TableFile
@@ -59,7 +59,7 @@ def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_
             if (origin, order) not in dates:
                 dates[origin, order] = _dates(file, frame[origin], order, first_row)
             made.append(values.part_of_dates(column.name, dates[origin, order], part))
-    return pl.DataFrame(made)
+    return pl.DataFrame({column.name: column for column in made})  # a list of columns would name one without a name
 
 
 def model_values(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> Sequence[Values]:
@@ -71,9 +71,9 @@ def one_row(file: TableFile, circuit: Circuit, needed: list[str], row: int, opti
     """Return the model's columns of one row of an open file; `option` is the one that chose it."""
     with file.reading():
         frame = file.scan().select(needed).slice(row - 1, 1).collect(engine="streaming")
-        if row < 1 or not frame.height:
-            n_rows = int(file.scan().select(pl.len()).collect(engine="streaming").item())
-            raise UsageError(f"{option} must be one of the {thousands(n_rows)} rows of {file.label}, got {row}")
+    if row < 1 or not frame.height:
+        n_rows = counted(file.count_rows(), "row")
+        raise UsageError(f"{option} must be one of the {n_rows} of {file.label}, got {row}")
     return model_columns(file, frame, circuit, row)
 
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_output, open_saved, output_kind, whole_or_nothing
 from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._table_file import STANDARD, TableFile, open_table
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dln._load import Predictor
-    from dln.cli._table_file import TableFile
     from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
@@ -57,9 +58,7 @@ def predict(
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
     from dln._load import Predictor
-    from dln.cli._files import check_output, open_saved, output_kind
     from dln.cli._model_columns import needed_columns
-    from dln.cli._table_file import STANDARD, open_table
     from dln.data._categories import unknown_text
 
     kind = output_kind(output)
@@ -75,7 +74,7 @@ def predict(
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
-        with progress() if is_shown else nullcontext(lambda _: None) as advance:
+        with progress(file.count_rows()) if is_shown else nullcontext(lambda _: None) as advance:
             unknown: list[Counter[Any]] = []
             predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
             n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
@@ -87,7 +86,9 @@ def predict(
 
         print_json({"model": model, "table": file.label, "output": output, "rows": n_rows, "seconds": took})
     elif not quiet and output != STANDARD:
-        print_status(f"{n_rows:,} predictions written to {output} in {took:.1f} s.")
+        from dln.circuit._words import counted
+
+        print_status(f"{counted(n_rows, 'prediction')} written to {output} in {took:.1f} s.")
 
 
 def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
@@ -108,8 +109,6 @@ def write_rows(
 ) -> int:
     """Write what is predicted for all rows, batch by batch, and return their number."""
     import polars as pl
-
-    from dln.cli._files import whole_or_nothing
 
     # Row numbers, so that a message can name the file's own row.
     rows = file.scan().select(taken).with_row_index(ROW)
@@ -164,19 +163,19 @@ def _predicted(
         unknown.append(found)
     advance(frame.height)
     predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    parts = [*(frame.drop(ROW).get_columns() if with_input else []), predicted]
+    results = [predicted]
     if ends is not None:
-        parts += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
-    return pl.DataFrame(parts)
+        results += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
+    return frame.drop(ROW).hstack(results) if with_input else pl.DataFrame(results)
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int], None]]:
-    """Yield what counts rows on standard error."""
+def progress(n_rows: int) -> Iterator[Callable[[int], None]]:
+    """Yield what counts rows on standard error, with the time left."""
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("predicting: {task.completed:,} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as counter:
-        task = counter.add_task("", total=None)
+    rows = TextColumn("{task.completed:,} of {task.total:,} rows, left")
+    with Progress(BarColumn(20), rows, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as counter:
+        task = counter.add_task("", total=n_rows)
         yield lambda rows: counter.update(task, advance=rows)

@@ -92,14 +92,14 @@ def size_sentences(model: CircuitRegressor) -> list[str]:
     if own is None or own.r2 is None:
         return [f"{size}."]
     if hasattr(model, "network_circuit_"):
-        return [f"{size} reach R² {own.r2:.3f} on the held-out rows, which chose the epoch, too."]
+        return [f"{size} reach R² {own.r2:z.3f} on the held-out rows, which chose the epoch, too."]
     best = max([own.r2, frontier.ceiling or own.r2, *(point.r2 or own.r2 for point in frontier)])
     rest = (
         "as much as the best model found"
         if best < own.r2 + _UNSEEN
         else f"of {best:.3f} that the best model found reaches"
     )
-    sentences = [f"{size} reach R² {own.r2:.3f} on held-out rows, {rest}."]
+    sentences = [f"{size} reach R² {own.r2:z.3f} on held-out rows, {rest}."]
     neighbours, more = frontier.neighbours(), frontier.worthwhile()
     advice = "" if more is None else f" (--max-conditions {more.max_conditions})"
     reach = [f"{thousands(one.max_conditions)} reach {one.r2:.3f}{advice * (one is more)}" for one in neighbours]

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from dln._errors import ExportError, MissingExtraError, ModelFileError
-from dln.cli._messages import UsageError, print_error
+from dln.cli._messages import UsageError, print_error, warnings_are_messages
 
 # Exit codes: an exported file differs, a figure is beyond its limit, or the output cannot be written, bad input as in
 # every command line made with typer, and after SIGINT and SIGPIPE as shells have them.
@@ -46,7 +46,8 @@ class Program(TyperGroup):
         standalone = options.pop("standalone_mode", True)
         name = options["prog_name"] = options.get("prog_name") or self.name or "dln"
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
+            with warnings_are_messages():
+                code = super().main(*args, **{**options, "standalone_mode": False})
             sys.stdout.flush()
         except (BrokenPipeError, _NoReaderError):  # as in `dln show model.dln | head`: no message
             _discard_output()
@@ -54,6 +55,7 @@ class Program(TyperGroup):
         except (KeyboardInterrupt, typer.Abort):
             print_error("interrupted", name)
             code = INTERRUPTED
+            sys.stdout.flush()
         except Exception as error:
             sentence = _sentence(error, name)
             if sentence is None:

@@ -9,7 +9,10 @@ import typer
 
 from dln._clean import clean
 from dln.cli import _options
+from dln.cli._files import check_output, open_model, whole_or_nothing
+from dln.cli._fit import split_rows
 from dln.cli._messages import UsageError, nearest, print_status
+from dln.cli._table_file import TableFile, open_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._table_file import TableFile
 
 
 Data = Annotated[
@@ -43,14 +45,13 @@ def report(
     ] = None,
     *,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Write one page: the scorecard, what-if, why rows get their predictions, effects of columns, and errors.
 
     Of the table that dln fit learned from, only the rows that it tested on are measured.
     """
-    from dln.cli._files import check_output, open_model
-
     check_output(output, force=force, endings=(".html",), what="a page's name")
     fitted = open_model(model)
     if data is None and include_rows:
@@ -59,9 +60,8 @@ def report(
 
     from dln.report import write_report
 
-    path = write_report(fitted, output, title=title, include_rows=include_rows, **options)
-    if not quiet:
-        _print_written(path, options)
+    write_report(fitted, output, title=title, include_rows=include_rows, **options)
+    _print_written(model, output, options, as_json=as_json, quiet=quiet)
 
 
 def card(
@@ -71,20 +71,18 @@ def card(
     target: OwnTarget = None,
     *,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Write the model card: data, intended use (blank), accuracy, subgroups, constraints, limits and versions."""
-    from dln.cli._files import check_output, open_model
-
     check_output(output, force=force, endings=(".md", ".json"), what="a card's name")
     fitted = open_model(model)
     options = _page_options(fitted, model, data, target)
 
     from dln.report import model_card
 
-    path = model_card(fitted, **options).save(output)
-    if not quiet:
-        _print_written(path, options)
+    model_card(fitted, **options).save(output)
+    _print_written(model, output, options, as_json=as_json, quiet=quiet)
 
 
 def check_target(data: str | None, target: str | None) -> None:
@@ -93,11 +91,16 @@ def check_target(data: str | None, target: str | None) -> None:
         raise UsageError("--target needs a table: give it with --data")
 
 
-def _print_written(path: Path, options: dict[str, Any]) -> None:
+def _print_written(model: str, output: str, options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     from dln.circuit._words import counted
+    from dln.cli._printing import print_json
 
-    measured = f", measured on {counted(len(options['y']), 'row')} of {options['source']}" if "y" in options else ""
-    print_status(f"{path}: {path.stat().st_size // 1000 + 1} KB{measured}.")
+    size, rows = Path(output).stat().st_size, len(options.get("y", ()))
+    if as_json:
+        print_json({"model": model, "file": output, "bytes": size, "rows": rows, "source": options.get("source")})
+    elif not quiet:
+        measured = f", measured on {counted(rows, 'row')} of {options['source']}" if rows else ""
+        print_status(f"{output}: {size // 1000 + 1} KB{measured}.")
 
 
 def _page_options(model: CircuitRegressor, path: str, table: str | None, target: str | None) -> dict[str, Any]:
@@ -106,7 +109,6 @@ def _page_options(model: CircuitRegressor, path: str, table: str | None, target:
     Of a table, the rows whose target is known; of the table that dln fit read, only its test rows.
     """
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._table_file import open_table
     from dln.cli._training_table import labels_of, target_of
     from dln.data._division import ForwardChaining
 
@@ -151,7 +153,6 @@ def _tested(
 
     On the others, which it learned from, the model would look too good.
     """
-    from dln.cli._fit import split_rows
     from dln.cli._training_table import table_digest
 
     facts, seed = model.training_facts_, model.get_params(deep=False)["random_state"]
@@ -167,16 +168,20 @@ def plot(
     *,
     max_rules: Annotated[int, typer.Option(min=1, help="Rules to draw, those that move the prediction most.")] = 20,
     force: _options.Force = False,
+    as_json: _options.Json = False,
     quiet: _options.Quiet = False,
 ) -> None:
     """Draw a model: inputs with their cut-offs, gates, and weights on the way to the sum."""
-    from dln.cli._files import check_output, open_model, whole_or_nothing
+    from dln.cli._printing import print_json
 
     check_output(output, force=force, endings=(".svg", ".png", ".pdf"), what="a picture's name")
     fitted = open_model(model)
     picture = fitted.plot(max_rules=max_rules)
     with whole_or_nothing(output) as part:
         picture.save(part)
-    if not quiet:
-        n_rules = len(fitted.rules_)
-        print_status(f"{min(max_rules, n_rules)} of {n_rules} rules drawn in {output}.")
+    n_rules = len(fitted.rules_)
+    drawn = min(max_rules, n_rules)
+    if as_json:
+        print_json({"model": model, "file": output, "rules": n_rules, "rules_drawn": drawn})
+    elif not quiet:
+        print_status(f"{drawn} of {n_rules} rules drawn in {output}.")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_model_output, open_model
 from dln.cli._messages import UsageError, print_status
+from dln.cli._table_file import open_table
 
 if TYPE_CHECKING:
     from dln._regressor import CircuitRegressor
@@ -24,7 +26,6 @@ def show(
 ) -> None:
     """Show a model: its rules and weights, its columns, its cost, and the held-out R² of other sizes."""
     from dln.cli import _printing
-    from dln.cli._files import open_model
     from dln.readers._summary import summary_facts
 
     fitted = open_model(model)
@@ -71,7 +72,6 @@ def prune(
     quiet: _options.Quiet = False,
 ) -> None:
     """Make a model smaller: the best found for so many conditions, with weights of its own. Needs no table."""
-    from dln.cli._files import check_model_output, open_model
     from dln.cli._printing import model_json, page_of_rules, print_json, show, size_sentences
 
     check_model_output(output, force=force)
@@ -133,9 +133,7 @@ def explain(
     row = row or 1
     from dln.circuit._words import category_text, name_text, thousands, weight_text
     from dln.cli import _printing
-    from dln.cli._files import open_model
     from dln.cli._model_columns import needed_columns, one_row
-    from dln.cli._table_file import open_table
     from dln.readers._explain import interval_text
 
     fitted = open_model(model)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dln._closest import closest
-from dln.cli._messages import UsageError
+from dln.cli._messages import UsageError, quoted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ CHECKED_BYTES: Final = 1 << 26
 #: The least similarity, of 1, of a file name that is suggested: endings are alike anyway.
 SIMILAR: Final = 0.8
 _NUMBER: Final = re.compile(r"[-+]?[0-9.,]*[0-9][0-9.,eE+-]*")
-_DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+,\d+\s*(?=[;"\r\n]|$)')
+_DECIMAL_COMMA: Final = re.compile(r'(?:^|[;"\n])\s*-?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+\s*(?=[;"\r\n]|$)')
 _DECIMAL_POINT: Final = re.compile(r'(?:^|[;"\n])\s*-?\d+\.\d{1,2}\s*(?=[;"\r\n]|$)')
 
 
@@ -77,6 +77,12 @@ class TableFile:
                 f"{self.label} has a header but no rows: give a table with at least one row below the header"
             )
         return frame
+
+    def count_rows(self) -> int:
+        import polars as pl
+
+        with self.reading():
+            return int(self.scan().select(pl.len()).collect(engine="streaming").item())
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -121,10 +127,14 @@ class TableFile:
                     next(rows, None)
                 for number, row in enumerate(rows, start=1):
                     if row and len(row) != len(self.names):
-                        raise UsageError(
-                            f"{self.label}: row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
-                            f"names {len(self.names)} columns: correct that line"
-                        )
+                        what = f"row {number} (line {rows.line_num}) has {len(row)} fields, but the header "
+                        what += f"names {len(self.names)} columns: correct that line"
+                        if len(self.names) == 1:
+                            what = f"the first line, {quoted(self.names[0])}, names one column, but line "
+                            what += (
+                                f"{rows.line_num} has {len(row)} fields: begin the file with the names of all columns"
+                            )
+                        raise UsageError(f"{self.label}: {what}")
             except csv.Error as error:
                 raise UsageError(f"{self.label} could not be read as text: {error}") from None
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from dln.circuit._words import name_text, thousands
+from dln.circuit._words import counted, name_text, thousands
 from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
-from dln.cli._messages import UsageError, nearest, quoted
+from dln.cli._messages import UsageError, nearest, print_error, quoted
 from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
 from dln.data import _text_values as values
+from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 
 #: Fewer groups, or times, than this cannot be split into some to train, to validate and to test on.
 FEWEST_LABELS: Final = 3
@@ -45,18 +48,10 @@ class Learnable(NamedTuple):
 def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
     """Return a table's file and what can be learned from it; it must have at least the `fewest` rows."""
     with open_table(name) as file:
-        data = learnable(file, file.read(), chosen)
-    n_rows, y = len(data.y), data.y
-    if n_rows < fewest:
-        raise UsageError(
-            f"{file.label} has {n_rows} rows with a target, but at least {fewest} are needed to learn from"
-        )
-    if y.n_unique() == 1:
-        raise UsageError(f"the target {y.name!r} is {y[0]:g} in every row of {file.label}: there is nothing to learn")
-    return file, data
+        return file, learnable(file, file.read(), chosen, fewest)
 
 
-def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Learnable:
+def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions, fewest: int = 2) -> Learnable:
     """Return inputs, target and weights of a table that was read from a file."""
     _check_names(file, chosen)
     if chosen.missing:
@@ -65,6 +60,13 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         frame = frame.with_columns(pl.when(is_missing).then(None).otherwise(text).name.keep())
     y = target_of(file, frame, chosen.target)
     known = y.is_not_null()
+    if y.count() < fewest:
+        n_rows = counted(y.count(), "row")
+        raise UsageError(f"{file.label} has {n_rows} with a target, but at least {fewest} are needed to learn from")
+    if y.drop_nulls().n_unique() == 1:
+        raise UsageError(
+            f"the target {y.name!r} is {y.drop_nulls()[0]:g} in every row of {file.label}: there is nothing to learn"
+        )
     weight = None if chosen.weight is None else _weights(file, frame, chosen.weight, known)
     found: list[ColumnFact] = []
     columns: list[pl.Series] = []
@@ -80,9 +82,20 @@ def learnable(file: TableFile, frame: pl.DataFrame, chosen: ColumnOptions) -> Le
         why = "; ".join(f"{fact.name!r}: {fact.detail}" for fact in found if fact.kind == "left out")
         message = f"{file.label} has no column to learn from besides the target {chosen.target!r}"
         raise UsageError(f"{message} ({why})" if why else message)
+    found = [_with_leak(fact, columns, y.filter(known)) for fact in found]
     n_without_target = int((~known).sum())
     labels = labels_of(file, frame, known, chosen.group or chosen.time, by_time=chosen.time is not None)
     return Learnable(pl.DataFrame(columns), y.filter(known), weight, found, n_without_target, labels)
+
+
+def _with_leak(fact: ColumnFact, columns: Sequence[pl.Series], y: pl.Series) -> ColumnFact:
+    """Return a column's fact; where it may contain the target, with that as a detail and a warning."""
+    some = np.random.default_rng(0).permutation(len(y))[:LEAK_ROWS]
+    own = [column for column in columns if column.name == fact.name and fact.kind == "numbers"]
+    if len(columns) == 1 or not own or not predicts_alone(own[0].to_numpy()[some], y.to_numpy()[some]):
+        return fact
+    print_error(leak_text(fact.name, f" (--drop {shlex.quote(fact.name)})"))
+    return fact._replace(detail=", ".join(filter(None, (fact.detail, "may contain the target"))))
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:
@@ -164,7 +177,8 @@ def _numbers_of(file: TableFile, frame: pl.DataFrame, name: str, what: str) -> p
     else:
         raise UsageError(f"{must}, but it holds {dtype_words(column.dtype)}: choose another column")
     wrong = (known.is_not_null() & numbers.is_null()) | numbers.is_infinite().fill_null(value=False)
-    check_rows(file, column, wrong, must, "or choose another column")
+    classes = "" if numbers.count() else "; of two classes, one can be written as 1 and the other as 0"
+    check_rows(file, column, wrong, must, f"or choose another column{classes}")
     return numbers
 
 
@@ -189,7 +203,7 @@ def show_columns(file: TableFile, data: Learnable, chosen: ColumnOptions) -> Non
     for kind, before in (("dates", ", split into "), ("left out", ": ")):
         rows += [(kind, f"{name_text(fact.name)}{before}{fact.detail}") for fact in data.facts if fact.kind == kind]
     if data.n_without_target:
-        rows.append(("left out", f"{thousands(data.n_without_target)} rows: their target is missing"))
+        rows.append(("left out", f"{counted(data.n_without_target, 'row')}: the target is missing"))
     n_rows = thousands(len(data.y) + data.n_without_target)
     show(f"{file.label}: {n_rows} rows, {len(file.names)} columns", facts(rows))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dln.cli import _options
+from dln.cli._files import check_model_output
 from dln.cli._messages import UsageError, print_error, print_status, warnings_as_sentences
 from dln.cli._program import INTERRUPTED
 
@@ -56,10 +58,11 @@ def tune(
     quiet: _options.Quiet = False,
 ) -> None:
     """Search for parameters that predict a table better: cross-validate, keep every trial, go on after a stop."""
+    from joblib import effective_n_jobs
+
     from dln import DLNRegressor, RuleRegressor
     from dln import tune as library
     from dln._errors import import_extra
-    from dln.cli._files import check_model_output
     from dln.cli._printing import print_json
     from dln.cli._training_table import ColumnOptions, read_training_table, show_columns
     from dln.data._division import ForwardChaining
@@ -80,12 +83,19 @@ def tune(
         show_columns(file, data, chosen)
         print_status(f"\nTrials are kept in {storage}: the same command goes on from there.")
     values: list[float] = []
+    seconds: list[float] = []
 
     def watch(trial: TrialRecord) -> bool:
         values.append(math.inf if trial.value is None else trial.value)
+        seconds.append(trial.seconds)
         if talks:
             result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
-            print_status(f"trial {len(values)} of {trials}: {result}, lowest RMSE {math.sqrt(min(values)):.5g}")
+            left = (
+                sum(seconds) / len(seconds) * (trials - len(values)) / (1 if jobs is None else effective_n_jobs(jobs))
+            )
+            time_left = f", about {timedelta(seconds=round(left))} left" if len(values) < trials and ray is None else ""
+            best = f"lowest RMSE {math.sqrt(min(values)):.5g}{time_left}"
+            print_status(f"trial {len(values)} of {trials}: {result}, {best}")
         return monotonic() > end
 
     try:
@@ -128,21 +138,21 @@ def _r2(value: float, variance: float) -> float | None:
 
 
 def _show(study: Study, model: CircuitRegressor, variance: float, output: str | None) -> None:
-    from dln.circuit._words import thousands
+    from dln.circuit._words import counted, thousands
     from dln.cli._printing import facts, show, table
 
     rows = []
     for name, trial in (("as it was", study.trials[0]), ("best", study.best_trial)):
         if trial.value is not None:
             r2 = _r2(trial.value, variance)
-            rows.append((name, "" if r2 is None else f"{r2:.4f}", thousands(math.sqrt(trial.value))))
+            rows.append((name, "" if r2 is None else f"{r2:z.4f}", thousands(math.sqrt(trial.value))))
     scores = table(("cross-validated", "R²", "RMSE"), rows, left="cross-validated")
-    show(f"\n{len(study.trials)} trials, {study.folds} folds.\n", scores, "")
+    show(f"\n{counted(len(study.trials), 'trial')}, {study.folds} folds.\n", scores, "")
     given, best = model.get_params(), study.best_params
     changes = [(name, f"{value} (was {given[name]})") for name, value in best.items() if value != given[name]]
     show(*(["The best parameters:", facts(changes)] if changes else ["No other parameters were better."]))
     if output is not None:
         show(f"\nSaved to {output}, fitted on all rows: dln show {output} shows it.")
         return
-    line = ", ".join(f"{name}={value!r}" for name, value in {"random_state": given["random_state"], **best}.items())
-    show("\nIn Python:", f"  {type(model).__name__}({line})", "With -o best.dln the same command saves it.")
+    found = " ".join(repr(study.best_estimator).split())  # with what was set on the command line, too
+    show("\nIn Python:", f"  {found}", "With -o best.dln the same command saves it.")

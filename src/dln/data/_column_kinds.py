@@ -38,6 +38,11 @@ MEANT: Final = 0.9
 DIFFERENT: Final = 0.9
 #: In fewer rows than this, values may all be different by chance.
 ROWS_TO_JUDGE: Final = 20
+#: A column whose ranks are correlated with the target's so closely, each with so many values, may contain the target.
+LEAK_CORRELATION: Final = 0.999
+LEAK_VALUES: Final = 50
+#: Rows on which that is judged.
+LEAK_ROWS: Final = 2000
 
 
 def kind_of(raw: Raw, name: str, *, is_category: bool | None = None) -> Literal["numbers", "categories", "dates"]:
@@ -229,3 +234,31 @@ def check_finite(values: Values, name: str, first_row: int = 0) -> None:
             f"Input X contains infinity: column {name!r} must hold finite numbers or NaN, but row "
             f"{first_row + int(infinite.argmax())} holds inf; replace it by NaN or a large number"
         )
+
+
+def predicts_alone(values: Values, y: npt.NDArray[np.float64]) -> bool:
+    """Return whether a number column predicts the target almost perfectly: one is a monotone function of the other.
+
+    >>> y = np.arange(100.0)
+    >>> predicts_alone(-np.sqrt(y), y), predicts_alone(y % 60, y)
+    (True, False)
+    """
+    known = ~np.isnan(values)
+    ranks, n_values = zip(*map(_ranks, (values[known], y[known])), strict=True)
+    if min(n_values) < LEAK_VALUES or 2 * known.sum() < len(y):
+        return False
+    return bool(abs(np.corrcoef(ranks)[0, 1]) > LEAK_CORRELATION)
+
+
+def _ranks(values: Values) -> tuple[npt.NDArray[np.float64], int]:
+    """Return the rank of each value, the mean of them where values are equal, and the number of different values."""
+    different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[codes], len(different)
+
+
+def leak_text(name: str, remedy: str = "") -> str:
+    """Return the warning of a column that `predicts_alone`."""
+    return (
+        f"column {name!r} predicts the target almost perfectly by itself, and may contain it: leave it out{remedy} if "
+        "it is not known when predicting"
+    )

@@ -27,7 +27,9 @@ SLASH_FORMATS: Final = {
     order: tuple(f"{date}{time}" for time in ("", " %H:%M:%S", " %H:%M"))
     for order, date in zip(ORDERS, ("%d/%m/%Y", "%m/%d/%Y"), strict=True)
 }
+_SPACES: Final = r"^-?\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d*)?$"
 _THOUSANDS: Final = r"^-?\d{1,3}(,\d{3})+(\.\d*)?$"
+_THOUSAND_POINTS: Final = r"^-?\d{1,3}(\.\d{3})+(,\d*)?$"
 _OFFSET: Final = r"^(.*\d:\d{2}(?:\.\d+)?)\s*(?:Z|[+-]\d{2}:?\d{2})$"
 
 
@@ -40,11 +42,15 @@ def text(column: pl.Series, no_value: tuple[str, ...] = NO_VALUE) -> pl.Series:
 
 
 def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
-    """Return text as Float64, null where it is no number; ``1,250``, ``$3.50`` and ``12 %`` are numbers."""
+    """Return text as Float64, null where it is no number; ``1,250``, ``1 250``, ``$3.50`` and ``12 %`` are numbers."""
     stripped = column.str.strip_chars()
     if decimal_comma:
-        bare = _without_units(stripped).str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-        return bare.cast(pl.Float64, strict=False)
+        bare = _without_units(stripped)
+        is_other = bare.str.contains(".", literal=True) & ~bare.str.contains(
+            _THOUSAND_POINTS
+        )  # a date, like 29.07.2020
+        bare = bare.set(is_other.fill_null(value=False), None).str.replace_all(".", "", literal=True)
+        return bare.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     plain = stripped.cast(pl.Float64, strict=False)
     odd = plain.is_null() & stripped.is_not_null()
     if not odd.any():
@@ -56,7 +62,10 @@ def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
 
 
 def _without_units(column: pl.Series) -> pl.Series:
-    return column.str.replace(r"^(-?)\s*[$€£]\s*", "$1").str.replace(r"\s*[%$€£]$", "")
+    """Return text without signs of money and per cent, and without spaces between thousands."""
+    bare = column.str.replace(r"^(-?)\s*[$€£]\s*", "$1").str.replace(r"\s*[%$€£]$", "")
+    has_spaces = bare.str.contains(_SPACES).fill_null(value=False)
+    return bare.str.replace_all(r"\s", "").zip_with(has_spaces, bare) if has_spaces.any() else bare
 
 
 def is_code(column: pl.Series) -> pl.Series:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from dln._interrupt import Deadline
+from dln._interrupt import Deadline, worker_threads
 from dln.network import _kernels as kernels
 from dln.network import _layout as layout
 from dln.network._network import Architecture, Float32, Network, build_network, open_links, tree_cutoffs
@@ -150,7 +150,7 @@ def train_networks(
         progress.say_compiling()
     progress.networks(len(task.seeds), task.plan.max_epochs)
     watch = _Watch(callbacks, progress, deadline)
-    with ThreadPoolExecutor(max_workers=max(1, min(n_threads, len(task.seeds)))) as pool:
+    with worker_threads(max(1, min(n_threads, len(task.seeds)))) as pool:
         futures = [pool.submit(_train_one, task, cutoffs, i, watch) for i in range(len(task.seeds))]
         try:
             pending: set[Future[Trained | None]] = set(futures)
@@ -161,7 +161,6 @@ def train_networks(
                     watch.stop = True
         finally:
             watch.stop = True  # whatever ended the wait, the workers are to end too
-            wait(futures)
     trained = [_result(i, future) for i, future in enumerate(futures)]
     return [network for network in trained if network is not None]
 

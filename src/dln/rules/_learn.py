@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dln._interrupt import Deadline
+from dln._interrupt import Deadline, worker_threads
 from dln.rules._bins import Input, synthetic_rows
 from dln.rules._candidates import grow, select, select_sizes
 from dln.rules._constants import (
@@ -100,7 +100,7 @@ class RuleLearner:
         with (
             threadpool_limits(limits=1),  # matrices are small: more threads than one only wait for each other
             # OpenMP counts threads per thread: each worker has to be limited itself.
-            ThreadPoolExecutor(max(1, self.config.n_threads), initializer=threadpool_limits, initargs=(1,)) as pool,
+            worker_threads(max(1, self.config.n_threads), initializer=threadpool_limits, initargs=(1,)) as pool,
         ):
             kept = most_telling_inputs(rows)
             rows = rows._replace(inputs=rows.inputs.keep(kept))
