@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
@@ -16,17 +15,17 @@ from threadpoolctl import threadpool_limits
 from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, layer_sizes, n_threads
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, draw_seed, end_early, layer_sizes, n_threads
 from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._conditions import count_conditions
 from dln.circuit.simplify import simplify
-from dln.data._encoding import Encoded
-from dln.data._folds import Floats
+from dln.data._division import LabelledRows
+from dln.data._rows import Floats
 from dln.network._discretize import discretize
 from dln.network._layout import Data
 from dln.network._network import Architecture
-from dln.network._reduce import LabelledRows, Reduction, mean_circuit
+from dln.network._reduce import Reduction, mean_circuit
 from dln.network._train import Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
@@ -287,7 +286,7 @@ class DLNRegressor(EditableRegressor):
         smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
         self._frontier = Frontier((*smaller, own))
 
-    def _parts(self, rows: Rows, held_out: Unseen | None, seed: int) -> tuple[Floats, Floats]:
+    def _parts(self, rows: Rows, held_out: LabelledRows | None, seed: int) -> tuple[Floats, Floats]:
         """Return the parts of each distinct row's weight to validate on and to train on, ``(n_distinct,)`` each."""
         weight = rows.distinct.weight
         is_divided = self.validation_fraction is not None or self.cv is not None
@@ -296,14 +295,26 @@ class DLNRegressor(EditableRegressor):
         return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
 
     def _task(
-        self, rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats], architecture: Architecture, seed: int
+        self,
+        rows: Rows,
+        held_out: LabelledRows | None,
+        parts: tuple[Floats, Floats],
+        architecture: Architecture,
+        seed: int,
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
         held_weight, weight = parts
-        data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
+        encoded = rows.encoder.encode(rows.values, rows.distinct.index)
+        target = np.empty(len(weight), dtype=np.float32)
+        for start in range(0, len(weight), BLOCK):
+            block = slice(start, start + BLOCK)
+            target[block] = rows.target.standardise(rows.y[rows.distinct.index[block]])
+        data = Data(encoded.numbers, encoded.bits, target, np.ones_like(target))
         validation = None
         if held_out is not None:
-            validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
+            encoded = rows.encoder.encode(held_out.values)
+            target = held_out.y.astype(np.float32)
+            validation = Data(encoded.numbers, encoded.bits, target, np.ones_like(target))
         elif held_weight.any():
             some = np.flatnonzero(held_weight)
             validation = take(data, some, held_weight[some])
@@ -343,7 +354,12 @@ class DLNRegressor(EditableRegressor):
         )
 
     def _freeze(
-        self, X: Any, rows: Rows, networks: Sequence[Trained], held_out: Unseen | None, parts: tuple[Floats, Floats]
+        self,
+        X: Any,
+        rows: Rows,
+        networks: Sequence[Trained],
+        held_out: LabelledRows | None,
+        parts: tuple[Floats, Floats],
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
         target = rows.target
@@ -402,20 +418,15 @@ class DLNRegressor(EditableRegressor):
             self._set_intervals(predicted, y, validation.weight, source, None)
 
     def _reduction(
-        self, circuits: Sequence[Circuit], rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats]
+        self, circuits: Sequence[Circuit], rows: Rows, held_out: LabelledRows | None, parts: tuple[Floats, Floats]
     ) -> Reduction:
         """Return the networks with the rows on which weights are solved for and smaller models are judged."""
-        some, values = rows.sample(MAX_ROWS)
-        n, target = len(some.index), rows.target
-        y, division = target.standardise(rows.y[some.index]), rows.division.at(slice(n))
-        labelled = LabelledRows(values, y, some.weight, rows.counts[:n], division)
-        held_weight, training_weight = (part[:n] for part in parts)
-        training, validation = labelled, None
-        if held_out is not None:
-            validation = LabelledRows(held_out.values, target.standardise(held_out.y), np.ones(len(held_out.y)))
-        elif held_weight.any():
+        labelled = rows.sample(MAX_ROWS)
+        held_weight, training_weight = (part[: len(labelled.y)] for part in parts)
+        training, validation = labelled, held_out
+        if held_out is None and held_weight.any():
             training, validation = labelled.weighted(training_weight), labelled.weighted(held_weight)
-        return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
+        return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), rows.target)
 
 
 def _points(reduction: Reduction, sizes: Sequence[int]) -> tuple[list[Point], Circuit | None]:
@@ -431,12 +442,3 @@ def _point(circuit: Circuit, reduction: Reduction, judged: Circuit, size: int | 
     support = rule_support(circuit.rule_values(rows.values), rows.weight)
     size = sum(conditions) if size is None else size
     return Point(size, sum(conditions), len(conditions), reduction.r2(judged), circuit, tuple(support))
-
-
-def _data(rows: Rows, encoded: Encoded, y: npt.NDArray[np.float64], index: npt.NDArray[np.intp]) -> Data:
-    """Return some rows as the kernels train on them: the target standardised, weights of one."""
-    standardised = np.empty(len(index), dtype=np.float32)
-    for start in range(0, len(index), BLOCK):
-        block = slice(start, start + BLOCK)
-        standardised[block] = rows.target.standardise(y[index[block]])
-    return Data(encoded.numbers, encoded.bits, standardised, np.ones(len(index), dtype=np.float32))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache, cached_property
 from numbers import Integral, Real
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 import numba
 import numpy as np
@@ -30,9 +30,8 @@ from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
-from dln.data._division import IN_TURN, Division, read_division
+from dln.data._division import IN_TURN, Division, LabelledRows, read_division, repeats_inputs, row_counts
 from dln.data._encoding import Encoder, learn_encoder
-from dln.data._folds import repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
@@ -50,7 +49,6 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "cv": ["cv_object"],
     "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
-    "max_rules": [Interval(Integral, 1, None, closed="left"), None],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     "max_categories": [Interval(Integral, 2, None, closed="left"), None],
     "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -59,13 +57,6 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     "verbose": ["verbose"],
 }
-
-
-class Unseen(NamedTuple):
-    """Validation data of the user: the columns of the table, and the target."""
-
-    values: Sequence[Values]
-    y: npt.NDArray[np.float64]
 
 
 class Rows:
@@ -116,10 +107,11 @@ class Rows:
         """How the user divides the distinct rows into folds."""
         return self._division.at(self.distinct.index)
 
-    def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
-        """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
+    def sample(self, n: int) -> LabelledRows:
+        """Return n of the distinct rows, or all if there are fewer: their order is as good as drawn by lot."""
         some = self.distinct.sample(n)
-        return some, [column[some.index] for column in self.values]
+        values, y = [column[some.index] for column in self.values], self.target.standardise(self.y[some.index])
+        return LabelledRows(values, y, some.weight, self.counts[:n], self.division.at(slice(n)))
 
     def facts(self, circuit: Circuit) -> dict[str, Any]:
         """Return facts of a training that ended in a circuit, without times and paths: the same in every fit."""
@@ -141,8 +133,8 @@ class Rows:
         facts |= {"ranges": ranges} if ranges else {}
         return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
-    def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
-        """Return the columns and the target of validation data, or None where none was given."""
+    def unseen(self, X_val: Any, y_val: Any) -> LabelledRows | None:
+        """Return the user's rows to validate on, or None where none were given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
             raise ValueError(f"{given} was given without {missing}: validation data needs both")
@@ -150,8 +142,9 @@ class Rows:
             return None
         if self._division.splits is not None or self._division.n_folds is not None:
             raise ValueError("X_val was given with cv, but only one of them can say which rows validate: leave one out")
-        validation = read_table(X_val, self.table.columns)
-        return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
+        table = read_table(X_val, self.table.columns)
+        y = self.target.standardise(check_target(y_val, table.n_rows, "y_val"))
+        return LabelledRows(table.values, y, np.ones(len(y)), np.ones(len(y), np.int64))
 
 
 class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEstimator):
@@ -162,6 +155,8 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
     max_categories: int | None
     min_frequency: int
     n_jobs: int | None
+    loss: Any
+    quantile: float
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return predictions for a table with the columns of `fit`: named ones in any order, others do no harm.
@@ -229,6 +224,13 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_prepared"}
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.loss != "quantile" and self.quantile != 0.5:  # noqa: PLR2004 (the default)
+            raise ValueError(
+                f"quantile={self.quantile:g} needs loss='quantile', got loss={self.loss!r}: give both or neither"
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -152,8 +152,7 @@ def split_rows(
     import numpy as np
 
     if labels is not None and n_test:
-        from dln.data._division import group_codes
-        from dln.data._folds import held_out_groups
+        from dln.data._division import group_codes, held_out_groups
 
         codes = group_codes(labels, np.ones(n_rows, dtype=np.bool_))
         if by_time:

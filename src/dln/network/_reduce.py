@@ -14,45 +14,26 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.circuit._circuit import Circuit, Rule, Values, on_grid
+from dln.circuit._circuit import Circuit, Rule
 from dln.circuit._conditions import count_conditions, readable
 from dln.circuit._graph import TRUE_EDGE, Graph
-from dln.data._division import IN_TURN, Division
+from dln.data._division import LabelledRows
+from dln.data._rows import Floats
 from dln.data._target import Target
 from dln.solve._losses import Loss
-from dln.solve._products import Bools, Floats
 from dln.solve._select import MAX_ROWS, Budget, Candidates
-from dln.solve._weights import PENALTY, TYPICAL_VARIANCE, refitted_weights, solve_weights
+from dln.solve._weights import (
+    PENALTY,
+    TYPICAL_VARIANCE,
+    node_values,
+    refitted_weights,
+    rule_values,
+    solve_weights,
+    with_weights,
+)
 
-#: Rows whose node values are computed at once: of a thousand nodes, 25 megabytes.
-BLOCK: Final = 25_000
 #: A neuron must be 1, and 0, on so many rows of mean weight.
 MIN_ROWS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledRows:
-    """Columns of some rows, the standardised target there ``(n,)``, weights, counts and the division for folds."""
-
-    values: Sequence[Values]
-    y: Floats
-    weight: Floats
-    counts: npt.NDArray[np.int64] | None = None
-    division: Division = IN_TURN
-
-    def first(self, n: int) -> LabelledRows:
-        """Return the first n rows: rows in canonical order are as good as drawn by lot."""
-        return self._at(slice(n))
-
-    def weighted(self, weight: Floats) -> LabelledRows:
-        """Return the rows with other weights, without those whose weight is zero."""
-        kept = np.flatnonzero(weight > 0)
-        return replace(self._at(kept), weight=weight[kept])
-
-    def _at(self, rows: slice | npt.NDArray[np.intp]) -> LabelledRows:
-        counts = None if self.counts is None else self.counts[rows]
-        values, division = [column[rows] for column in self.values], self.division.at(rows)
-        return LabelledRows(values, self.y[rows], self.weight[rows], counts, division)
 
 
 def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
@@ -65,33 +46,6 @@ def mean_circuit(circuits: Sequence[Circuit]) -> Circuit:
     ]
     intercept = sum(circuit.intercept for circuit in circuits) / n
     return graph.circuit(circuits[0].columns, intercept, rules, decimals=circuits[0].decimals)
-
-
-def with_weights(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Floats, target: Target) -> Circuit:
-    """Return a circuit with some of its nodes as rules, their weights given for the standardised target."""
-    decimals = circuit.decimals
-    rules = tuple(
-        Rule(node, on_grid(target.spread * weight, decimals))
-        for node, weight in zip(nodes, weights.tolist(), strict=True)
-    )
-    return replace(circuit, rules=rules, intercept=on_grid(target.mean + target.spread * intercept, decimals))
-
-
-def rule_values(circuit: Circuit, values: Sequence[Values]) -> Bools:
-    """Return where each rule fires on some rows, ``(n_rules, n)``, computed block by block."""
-    return node_values(circuit, [rule.node for rule in circuit.rules], values)
-
-
-def node_values(circuit: Circuit, nodes: Sequence[int], values: Sequence[Values]) -> Bools:
-    """Return the values of some nodes on some rows, ``(n_nodes, n)``, computed block by block."""
-    n_rows = len(values[0])
-    holds = np.empty((len(nodes), n_rows), dtype=np.bool_)
-    for start in range(0, n_rows, BLOCK):
-        block = slice(start, start + BLOCK)
-        of_all = circuit.node_values([column[block] for column in values])
-        for i, node in enumerate(nodes):
-            holds[i, block] = of_all[node]
-    return holds
 
 
 @dataclass(frozen=True)
@@ -121,8 +75,8 @@ class Reduction:
 
     def on_first_rows(self, n: int) -> Reduction:
         """Return the same networks with at most n of the rows of each kind."""
-        held_out = None if self.held_out is None else self.held_out.first(n)
-        return replace(self, rows=self.rows.first(n), training=self.training.first(n), held_out=held_out)
+        held_out = None if self.held_out is None else self.held_out.at(slice(n))
+        return replace(self, rows=self.rows.at(slice(n)), training=self.training.at(slice(n)), held_out=held_out)
 
     def refitted(self, rows: LabelledRows) -> Circuit:
         """Return the mean of the networks with weights solved for on some rows, ridge penalties chosen on folds."""
@@ -133,7 +87,7 @@ class Reduction:
         if not len(self.sizes):
             return dict.fromkeys(sizes, self.circuits[0])
         followed = self.target.standardise(self.refitted(rows).evaluate(rows.values))
-        some = rows.first(MAX_ROWS)
+        some = rows.at(slice(MAX_ROWS))
         weight = some.weight / some.weight.mean()
         first = followed[: len(weight)]
         candidates = Candidates.of(

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dln.solve._products import Floats
+from dln.data._rows import Floats
 
 #: Huber's loss turns from square to line at one standard deviation of the target, which is one here.
 HUBER_DELTA: Final = 1.0
@@ -50,3 +50,7 @@ class Loss(NamedTuple):
         share = np.cumsum(weight[order]) / weight.sum()
         wanted = self.quantile if self.name == "quantile" else 0.5
         return float(y[order[min(int(np.searchsorted(share, wanted)), len(y) - 1)]])
+
+
+#: The default.
+SQUARED_ERROR: Final = Loss()
