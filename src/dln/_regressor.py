@@ -7,10 +7,10 @@ import platform
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -30,14 +30,12 @@ from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit.bits import PreparedCircuit, predict_array, prepare
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
-from dln.data._division import IN_TURN, Division, LabelledRows, read_division, repeats_inputs, row_counts
-from dln.data._encoding import Encoder, learn_encoder
+from dln.data._division import IN_TURN, LabelledRows, read_division, repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table, has_names
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
-from dln.network._train import Epoch, Trained
 from dln.readers._monitor import training_profile
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
@@ -60,7 +58,7 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
 
 
 class Rows:
-    """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
+    """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are divided."""
 
     def __init__(
         self,
@@ -83,29 +81,11 @@ class Rows:
         described = columns or describe(table.columns, table.values, self.distinct.index)
         self.table: Table = replace(table, columns=described)
         self.values: Sequence[Values] = table.values
-        self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        return learn_encoder(
-            self.table.columns,
-            self.table.values,
-            self.distinct.weight,
-            rows=self.distinct.index,
-            max_categories=self._max_categories,
-            min_frequency=self._min_frequency,
-        )
-
-    @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+        self.counts = row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
         """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
-        return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
-
-    @cached_property
-    def division(self) -> Division:
+        self.division = self._division.at(self.distinct.index)
         """How the user divides the distinct rows into folds."""
-        return self._division.at(self.distinct.index)
 
     def sample(self, n: int) -> LabelledRows:
         """Return n of the distinct rows, or all if there are fewer: their order is as good as drawn by lot."""
@@ -237,15 +217,11 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         tags.input_tags.allow_nan = True
         return tags
 
-    def _learned(self, X: Any, rows: Rows, circuit: Circuit, networks: Sequence[Trained] | None = None) -> Self:
+    def _learned(self, X: Any, rows: Rows, circuit: Circuit) -> None:
         """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
         validate_data(self, X, skip_check_array=True)
         self.circuit_ = circuit
         self._prepared_circuit()  # now, so that predict changes nothing
-        if networks is not None:
-            self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
-            epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
-            self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
         for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if rows.target_name is not None:
@@ -253,15 +229,6 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         self.training_facts_ = rows.facts(circuit)
         if rows.division.is_given:
             self.training_facts_["folds"] = rows.division.facts()
-        return self
-
-
-def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes of a network's layers as plain numbers, or raise what is wrong with them."""
-    sizes = tuple(hidden_layer_sizes)
-    if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
-        raise ValueError(f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}")
-    return tuple(int(size) for size in sizes)
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:
