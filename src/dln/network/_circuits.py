@@ -20,7 +20,7 @@ from dln.circuit._cutoffs import shortest_between
 from dln.circuit._graph import FALSE_EDGE, TRUE_EDGE, Graph
 from dln.data._division import LabelledRows
 from dln.data._encoding import ENCODED_MISSING, Encoder, scale
-from dln.data._rows import Floats
+from dln.data._rows import Bools, Floats
 from dln.data._target import Target
 from dln.network._network import Network, open_links
 from dln.solve._losses import Loss
@@ -28,6 +28,7 @@ from dln.solve._select import MAX_ROWS, Budget, Candidates
 from dln.solve._weights import (
     PENALTY,
     TYPICAL_VARIANCE,
+    centred_products,
     node_values,
     refitted_weights,
     rule_values,
@@ -37,6 +38,10 @@ from dln.solve._weights import (
 
 #: A neuron must be 1, and 0, on so many rows of mean weight.
 MIN_ROWS: Final = 5.0
+#: Two rules cancel each other if their terms correlate below the negative of this, and both weights, in standard
+#: deviations of the target, are above that: only the difference of such weights counts, and neither can be read alone.
+MAX_OPPOSITION: Final = 0.9
+LARGE_WEIGHT: Final = 0.3
 
 
 def discretize(
@@ -185,17 +190,44 @@ class Reduction:
         return with_weights(circuit, [rule.node for rule in circuit.rules], *solved, self.target)
 
     def _within(self, size: int, candidates: Candidates, rows: LabelledRows, followed: Floats) -> Circuit:
-        """Return the model of a size. Printed without the rest of the network, a rule may be longer: then fewer fit."""
+        """Return the model of a size. Printed without the rest of the network, a rule may be longer: then fewer fit.
+
+        Of two rules that cancel each other the weaker goes, and the set is selected anew.
+        """
         budget = size
         while True:
             nodes = candidates.select(Budget(budget, budget, budget))
             holds = node_values(self.nodes, nodes, rows.values)
-            solved = solve_weights(holds, followed, rows.weight, PENALTY)
-            circuit = readable(mean_circuit([with_weights(self.nodes, nodes, *solved, self.target)]))
+            intercept, weights = solve_weights(holds, followed, rows.weight, PENALTY)
+            if (cancelled := weaker_of_cancelling(holds, weights, rows.weight)) is not None:
+                sizes = np.where(candidates.index == nodes[cancelled], size + 1, candidates.sizes)  # fits no budget
+                candidates = replace(candidates, sizes=sizes)
+                continue
+            circuit = readable(mean_circuit([with_weights(self.nodes, nodes, intercept, weights, self.target)]))
             excess = sum(count_conditions(circuit)) - size
             if excess <= 0:
                 return circuit
             budget -= excess
+
+
+def weaker_of_cancelling(fires: Bools, weights: Floats, weight: Floats) -> int | None:
+    """Return of the two rules ``(n_rules, n)`` that cancel each other most the one of the smaller weight, if any do.
+
+    >>> rule = np.arange(100) < 50
+    >>> fires = np.array([rule, np.roll(rule, 1), np.arange(100) % 2 == 0])
+    >>> weaker_of_cancelling(fires, np.array([2.0, -1.5, 1.0]), np.ones(100))
+    1
+    >>> weaker_of_cancelling(fires, np.array([2.0, 1.5, 1.0]), np.ones(100)) is None
+    True
+    """
+    large = np.flatnonzero(np.abs(weights) > LARGE_WEIGHT)
+    _, _, gram, _ = centred_products(fires[large], np.zeros(len(weight)), weight)
+    deviation = np.sqrt(gram.diagonal()) * np.sign(weights[large])
+    correlation = gram / np.outer(deviation, deviation)
+    if correlation.min(initial=0.0) >= -MAX_OPPOSITION:
+        return None
+    pair = large[list(np.unravel_index(int(correlation.argmin()), correlation.shape))]
+    return int(min(pair, key=lambda j: abs(weights[j])))
 
 
 def _pooled(circuits: Sequence[Circuit]) -> Circuit:
