@@ -76,15 +76,15 @@ class Rows:
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
         # The user's splits are of the rows of a fit.
-        self._division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
-        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
+        division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
+        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, division.labels)
         described = columns or describe(table.columns, table.values, self.distinct.index)
         self.table: Table = replace(table, columns=described)
         self.values: Sequence[Values] = table.values
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
         self.counts = row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
         """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
-        self.division = self._division.at(self.distinct.index)
+        self.division = division.at(self.distinct.index)
         """How the user divides the distinct rows into folds."""
 
     def sample(self, n: int) -> LabelledRows:
@@ -120,7 +120,7 @@ class Rows:
             raise ValueError(f"{given} was given without {missing}: validation data needs both")
         if X_val is None:
             return None
-        if self._division.splits is not None or self._division.n_folds is not None:
+        if self.division.splits is not None or self.division.n_folds is not None:
             raise ValueError("X_val was given with cv, but only one of them can say which rows validate: leave one out")
         table = read_table(X_val, self.table.columns)
         y = self.target.standardise(check_target(y_val, table.n_rows, "y_val"))

@@ -200,9 +200,11 @@ class RuleRegressor(EditableRegressor):
         deadline = Deadline(self.max_seconds)
         rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
-        source = open_source(X)
-        names = array_names(source.n_columns) if source.names is None else source.names
-        constraints = read_constraints(self.monotonic_cst, self.interaction_cst, names, rows.table.columns)
+        constraints: tuple[Constraint, ...] = ()
+        if self.monotonic_cst is not None or self.interaction_cst is not None:
+            source = open_source(X)
+            names = array_names(source.n_columns) if source.names is None else source.names
+            constraints = read_constraints(self.monotonic_cst, self.interaction_cst, names, rows.table.columns)
         texts = self.fixed_rules
         circuit = None if texts is None else self._read_fixed_rules(texts, rows, constraints)
         config = self._config([] if circuit is None else count_conditions(circuit))

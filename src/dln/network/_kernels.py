@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numba
 import numpy as np
 
-from dln._compile import compiled, inner, is_compiled
+from dln._compile import compiled, inner
 from dln.network._lanes import LANES, any_nonzero, exp_minus_abs, load, splat, store, total, where_greater
 from dln.network._network import Arrays, Data, Float32, Float64, Int64
 
@@ -49,11 +49,6 @@ class Settings(NamedTuple):
     loss: int
     loss_parameter: float  # the quantile, or Huber's delta
     batch_size: int
-
-
-def are_compiled() -> bool:
-    """Return True if this process or another one has compiled all that training calls."""
-    return all(is_compiled(kernel) for kernel in (train_epoch, evaluate))
 
 
 @_inner

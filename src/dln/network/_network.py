@@ -64,10 +64,6 @@ class Wiring:
     def first_neuron(self) -> int:
         return self.n_bits + self.n_thresholds
 
-    @property
-    def n_rows(self) -> int:
-        return self.first_neuron + self.n_neurons
-
 
 class Parameters(NamedTuple):
     """The trainable numbers, all float32: b, s, W, U, V, S and C of the paper's table.
@@ -269,7 +265,7 @@ def kernel_arrays(network: Network, n_scaled: int) -> Arrays:
     gradients = network.with_parameters(np.zeros_like(parameters.flat)).parameters
     sections = np.cumsum([0, *(group.size for group in parameters.groups().values())], dtype=np.int64)
     _, n_links, n_neurons = wiring.links.shape
-    n_gates, n_rules, n_rows = len(wiring.gates), len(wiring.rule_rows), wiring.n_rows
+    n_gates, n_rules, n_rows = len(wiring.gates), len(wiring.rule_rows), wiring.first_neuron + n_neurons
     # An odd number of lanes: rows a power of two apart would compete for the same few places in the cache.
     n_rounded = (-(-n_neurons // LANES) | 1) * LANES
 

@@ -16,6 +16,7 @@ from typing import Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dln._compile import is_compiled
 from dln._interrupt import Deadline
 from dln.network import _kernels as kernels
 from dln.network._network import (
@@ -69,16 +70,6 @@ class Plan:
     max_epochs: int
     train_sum_links: bool = True
     """False: the links of the sum stay as they start, open."""
-
-    def settings(self, epoch: int) -> kernels.Settings:
-        return kernels.Settings(
-            relaxation=_RELAXATIONS[self.straight_through],
-            temperature=self.temperature_at(epoch),
-            sum_threshold=self.sum_link_threshold,
-            loss=_LOSSES[self.loss],
-            loss_parameter=self.quantile if self.loss == "quantile" else HUBER_DELTA,
-            batch_size=self.batch_size,
-        )
 
     def temperature_at(self, epoch: int) -> float:
         """Return τ in an epoch, counted from 0: multiplied by γ after each, not below τ_min."""
@@ -154,7 +145,7 @@ def train_networks(
     cutoffs = initial_cutoffs(task)
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
         return []  # the columns or the target are constant: there is nothing to decide by
-    if not kernels.are_compiled():
+    if not all(map(is_compiled, (kernels.train_epoch, kernels.evaluate))):
         progress.say_compiling()
     progress.networks(len(task.seeds), task.plan.max_epochs)
     watch = _Watch(callbacks, progress, deadline)
@@ -212,7 +203,15 @@ def train(
     groups, frozen = network.parameters.groups(), () if plan.train_sum_links else ("sum_logits",)
     epochs: list[Epoch] = []
     for epoch in range(plan.max_epochs):
-        settings, rate = plan.settings(epoch), plan.learning_rate_at(epoch)
+        rate = plan.learning_rate_at(epoch)
+        settings = kernels.Settings(
+            relaxation=_RELAXATIONS[plan.straight_through],
+            temperature=plan.temperature_at(epoch),
+            sum_threshold=plan.sum_link_threshold,
+            loss=_LOSSES[plan.loss],
+            loss_parameter=plan.quantile if plan.loss == "quantile" else HUBER_DELTA,
+            batch_size=plan.batch_size,
+        )
         order = np.random.default_rng([seed, epoch]).permutation(len(rows))
         for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
             part = slice(start, start + CHUNK)

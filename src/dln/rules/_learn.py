@@ -20,28 +20,8 @@ from dln.circuit._circuit import Circuit, Column
 from dln.circuit._graph import Graph
 from dln.data._rows import Floats
 from dln.data._target import Target
+from dln.rules import _constants as constants
 from dln.rules._bins import Input, Inputs, NumberInput, synthetic_rows
-from dln.rules._constants import (
-    GROWTH,
-    LARGER_SIZES,
-    MAX_ROWS,
-    MAX_SEARCHED,
-    MEMBER,
-    MIN_ROWS,
-    N_FOLDS,
-    N_SIZE_FOLDS,
-    N_TARGET_FOLDS,
-    PAGE,
-    QUICK,
-    ROWS_PER_CONDITION,
-    SIZE_TOLERANCE,
-    SIZES,
-    SWEEPS,
-    TRIAL_LENGTH,
-    TRIAL_RATE,
-    TRIAL_RULES,
-    WEIGHT_PENALTIES,
-)
 from dln.rules._expression import Expression, Signals, Test
 from dln.rules._rule_set import RuleSet
 from dln.rules._search import find_rules, grow, polish, select, select_sizes, shrinking_path, sweep
@@ -128,7 +108,7 @@ class Validation:
         difference, weight = self.losses[size] - self.losses[best], self.weight
         mean = float(weight @ difference) / float(weight.sum())
         error = float(np.linalg.norm(weight * (difference - mean))) / float(weight.sum())
-        return mean <= error and self.explained[size] >= self.explained[best] - SIZE_TOLERANCE
+        return mean <= error and self.explained[size] >= self.explained[best] - constants.SIZE_TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +129,9 @@ def shares(budget: Budget) -> tuple[Budget, Budget, int]:
 
     A large set is slow to polish. One model has all where rules are limited, for each of several would have few.
     """
-    n_models = 1 if budget.rules < budget.conditions else max(1, budget.conditions // MEMBER)
+    n_models = 1 if budget.rules < budget.conditions else max(1, budget.conditions // constants.MEMBER)
     one = budget.resized(budget.conditions // n_models)
-    return (one if one.conditions <= MAX_SEARCHED else one.resized(PAGE)), one, n_models
+    return (one if one.conditions <= constants.MAX_SEARCHED else one.resized(constants.PAGE)), one, n_models
 
 
 class RuleLearner:
@@ -161,7 +141,7 @@ class RuleLearner:
         self.config, self.deadline, self.progress = config, deadline, progress
         self.page, self.one_model, self.n_models = shares(config.budget)
         # Of a quick search, which takes a fraction of the time and finds slightly worse rules.
-        self.few_generations = int(QUICK * config.n_generations)
+        self.few_generations = int(constants.QUICK * config.n_generations)
 
     def learn(self, rows: Sample, validation_rows: Sample | None = None) -> Learned:
         """Learn from some rows, and validate on folds of them, or on others where there are any."""
@@ -172,13 +152,13 @@ class RuleLearner:
         ):
             kept = most_telling_inputs(rows)
             rows = rows._replace(inputs=rows.inputs.keep(kept))
-            sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
+            sample = rows.at(np.arange(min(len(rows.y), constants.MAX_ROWS)))
 
             distillation = self.teach(sample, pool)
             choice = self.choose_target(distillation, pool)
 
             # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
-            n_folds = _n_folds(distillation, N_SIZE_FOLDS) if validation_rows is None else 0
+            n_folds = _n_folds(distillation, constants.N_SIZE_FOLDS) if validation_rows is None else 0
             path = pool.submit(self.find_all_sizes, distillation, choice, rows)
             folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
             points = path.result()
@@ -200,7 +180,7 @@ class RuleLearner:
         Teachers estimate a mean, so there are none for other losses than the squared error.
         """
         config = self.config
-        folds = sample.division.folds(sample.weight, _by_rows(sample, N_FOLDS), sample.counts)
+        folds = sample.division.folds(sample.weight, _by_rows(sample, constants.N_FOLDS), sample.counts)
         nothing = Distillation(sample, folds, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
         has_folds = _is_enough(sample) and len(folds.training) > 0
         if config.n_teachers == 0 or config.loss.name != "squared_error" or not has_folds:
@@ -223,29 +203,35 @@ class RuleLearner:
         """Choose the mix and the penalty with the least squared error of quick students on what folds hold out."""
         stop = self.deadline.stage("the choice of the target", 0.3)
         mixes = TARGET_MIXES if distillation.teachers is not None else (Y_ONLY,)
-        n_folds = _n_folds(distillation, N_TARGET_FOLDS)
+        n_folds = _n_folds(distillation, constants.N_TARGET_FOLDS)
         jobs = [(mix, fold) for fold in range(n_folds) for mix in mixes]
         trials = list(pool.map(lambda job: self.trial_errors(distillation, job[0], job[1], stop), jobs))
-        errors = np.array(trials).reshape(n_folds, len(mixes), len(WEIGHT_PENALTIES))
+        errors = np.array(trials).reshape(n_folds, len(mixes), len(constants.WEIGHT_PENALTIES))
         complete = ~np.isnan(errors).any(axis=(1, 2))  # only a fold on which all mixes were tried compares them
         if not complete.any():
-            return TargetChoice(Y_ONLY, WEIGHT_PENALTIES[0])
+            return TargetChoice(Y_ONLY, constants.WEIGHT_PENALTIES[0])
         total = errors[complete].sum(axis=0)
         mix, penalty = np.unravel_index(int(np.argmin(total)), total.shape)
-        return TargetChoice(mixes[int(mix)], WEIGHT_PENALTIES[int(penalty)])
+        return TargetChoice(mixes[int(mix)], constants.WEIGHT_PENALTIES[int(penalty)])
 
     def trial_errors(
         self, distillation: Distillation, mix: TargetMix, fold: int, stop: Callable[[], bool]
     ) -> list[float]:
         """Return the squared error of a quick student for each penalty, NaN if time is over."""
         if stop():
-            return [np.nan] * len(WEIGHT_PENALTIES)
+            return [np.nan] * len(constants.WEIGHT_PENALTIES)
         task, held_out = distillation.training_task(mix, fold, stop), distillation.held_out(fold)
         rng = generator(self.config.seed, Stream.TARGET_TRIAL, fold)
-        candidates = grow(task, TRIAL_RULES, min(TRIAL_LENGTH, self.page.rule_length), rng, rate=TRIAL_RATE)
-        rules = polish(RuleSet(task, select(task, candidates, self.page)), self.page, rng, sweeps=SWEEPS)
+        candidates = grow(
+            task,
+            constants.TRIAL_RULES,
+            min(constants.TRIAL_LENGTH, self.page.rule_length),
+            rng,
+            rate=constants.TRIAL_RATE,
+        )
+        rules = polish(RuleSet(task, select(task, candidates, self.page)), self.page, rng, sweeps=constants.SWEEPS)
         errors = []
-        for penalty in WEIGHT_PENALTIES:
+        for penalty in constants.WEIGHT_PENALTIES:
             student = SizedRules(0, tuple(rules.expressions), *rules.weights(task.penalty * penalty))
             errors.append(float(held_out.weight @ (held_out.y - student.predict(held_out.inputs)) ** 2))
         return errors
@@ -256,7 +242,7 @@ class RuleLearner:
         """Return the best rules found for every size up to the budget, the smallest first."""
         n_generations = self.config.n_generations
         task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
-        advance = self.progress.stage("rules", len(GROWTH) + 1 + n_generations)
+        advance = self.progress.stage("rules", len(constants.GROWTH) + 1 + n_generations)
         path, _ = self.search_sizes(task, n_generations, generator(self.config.seed, Stream.SEARCH), advance)
         points = [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
         task.stop = self.deadline.stage("more models", 0.85)
@@ -274,7 +260,7 @@ class RuleLearner:
         task.stop = self.deadline.over  # the share of the time that the search may take has ended
         path = shrinking_path(rules, page, rng)
         if page != whole:
-            sizes = [*(size for size in SIZES if page.conditions < size < whole.conditions), whole.conditions]
+            sizes = [*(size for size in constants.SIZES if page.conditions < size < whole.conditions), whole.conditions]
             for size, larger in select_sizes(task, candidates, whole, sizes).items():
                 sweep(larger, whole.resized(size), rng)
                 path[size] = larger
@@ -300,7 +286,7 @@ class RuleLearner:
         task, loss = rules.task, self.config.loss
         rules.keep(np.flatnonzero(~task.rests_on_few(rules.fires)).tolist())  # the others fire on synthetic rows
         expressions, signs = tuple(rules.expressions), rules.signs
-        if rows is not None and len(rows.y) > MAX_ROWS:
+        if rows is not None and len(rows.y) > constants.MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
             solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss, signs=signs)
@@ -326,7 +312,7 @@ class RuleLearner:
         path, candidates = self.search_sizes(task, self.few_generations, rng)
         if stop():
             return None
-        larger = [size for size in LARGER_SIZES if size > max(path)]
+        larger = [size for size in constants.LARGER_SIZES if size > max(path)]
         path |= select_sizes(task, candidates, self.config.budget, larger)
         models = [self.with_weights(size, rules, choice) for size, rules in path.items()]
         first = next(model for model in models if model.budget == self.one_model.conditions)
@@ -352,7 +338,7 @@ class RuleLearner:
 
 def _is_enough(sample: Sample) -> bool:
     """Return True if there are rows enough for folds, and anything to learn from."""
-    return int(sample.counts.sum()) >= MIN_ROWS and len(sample.inputs.inputs) > 0
+    return int(sample.counts.sum()) >= constants.MIN_ROWS and len(sample.inputs.inputs) > 0
 
 
 def _n_folds(distillation: Distillation, table: Sequence[tuple[int, int]]) -> int:
@@ -374,7 +360,7 @@ def smallest_good(points: Sequence[SizedRules], validation: Validation | None, n
     Without validation each condition needs some rows.
     """
     if validation is None:
-        few = max(1, n_rows // ROWS_PER_CONDITION)
+        few = max(1, n_rows // constants.ROWS_PER_CONDITION)
         return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
     explained = {i: validation.explained[p.budget] for i, p in enumerate(points) if p.budget in validation.explained}
     best = points[max(explained, key=lambda i: explained[i])].budget

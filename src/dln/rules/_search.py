@@ -11,31 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dln.data._rows import Bools, Floats
+from dln.rules import _constants as constants
 from dln.rules._changes import Change, Effort, longer, make_changes, shorter
-from dln.rules._constants import (
-    ALL_INPUTS,
-    BEST_FIRST,
-    CONDITION_PRICE,
-    DROPPED_AT_ONCE,
-    EXTENSION_EFFORT,
-    GROWTH,
-    MIN_GAIN,
-    MIN_GAIN_FACTOR,
-    MIN_GROWN,
-    MIN_INPUT_SHARE,
-    NEARLY_BEST,
-    OR_SHARE,
-    PATIENCE,
-    PROGRESS,
-    ROW_SHARE,
-    SETTLED,
-    SIZES,
-    SWEEP_EFFORT,
-    SWEEPS,
-    SWEPT_AT_ONCE,
-    TOGETHER,
-    WIDER,
-)  # fmt: skip
 from dln.rules._expression import AND, OR, Expression, Join, length
 from dln.rules._rule_set import RuleSet
 from dln.rules._scan import WITH_AND, WITH_OR, Scanner
@@ -57,18 +34,20 @@ def find_rules(
     which more conditions for a while lead out of.
     """
     candidates: list[Expression] = []
-    for rate, longest in GROWTH:
-        candidates += grow(task, n_grown_rules // len(GROWTH), min(longest, budget.rule_length), rng, rate=rate)
+    for rate, longest in constants.GROWTH:
+        candidates += grow(
+            task, n_grown_rules // len(constants.GROWTH), min(longest, budget.rule_length), rng, rate=rate
+        )
         advance()
     candidates = list(dict.fromkeys(candidates))
-    best = polish(RuleSet(task, select(task, candidates, budget)), budget, rng, sweeps=SWEEPS)
+    best = polish(RuleSet(task, select(task, candidates, budget)), budget, rng, sweeps=constants.SWEEPS)
     advance()
     n_idle = 0
     for _ in range(n_generations):
-        if task.stop() or n_idle == PATIENCE:
+        if task.stop() or n_idle == constants.PATIENCE:
             break
         child = widened(best, budget, rng)
-        n_idle = 0 if child.loss() < (1.0 - PROGRESS) * best.loss() else n_idle + 1
+        n_idle = 0 if child.loss() < (1.0 - constants.PROGRESS) * best.loss() else n_idle + 1
         best = min(best, child, key=lambda rules: rules.loss())
         advance()
     return best, [*best.expressions, *candidates]
@@ -83,12 +62,12 @@ def grow(task: Task, n_rules: int, max_length: int, rng: np.random.Generator, *,
     n_inputs = len(task.inputs.n_bins)
     rules: list[Expression] = []
     for _ in range(n_rules if n_inputs else 0):
-        if len(rules) >= MIN_GROWN and task.stop():
+        if len(rules) >= constants.MIN_GROWN and task.stop():
             break
-        drawn = rng.random(task.n_rows) < ROW_SHARE
+        drawn = rng.random(task.n_rows) < constants.ROW_SHARE
         scanner = task.scanner
-        if n_inputs > 2 and rng.random() >= ALL_INPUTS:  # noqa: PLR2004 (of two inputs, none can be spared)
-            n = max(2, int(n_inputs * rng.uniform(MIN_INPUT_SHARE, 1.0)))
+        if n_inputs > 2 and rng.random() >= constants.ALL_INPUTS:  # noqa: PLR2004 (of two inputs, none can be spared)
+            n = max(2, int(n_inputs * rng.uniform(constants.MIN_INPUT_SHARE, 1.0)))
             scanner = scanner.among(np.sort(rng.choice(n_inputs, n, replace=False)))
         rule = _grow_one(task, scanner, residual, drawn, int(rng.integers(1, max_length + 1)), rng)
         if rule is None:
@@ -112,14 +91,14 @@ def _grow_one(
     first = scanner.alone(drawn, residual, 3)
     if not first:
         return None
-    gain, rule = first[0 if rng.random() < BEST_FIRST else int(rng.integers(len(first)))]
+    gain, rule = first[0 if rng.random() < constants.BEST_FIRST else int(rng.integers(len(first)))]
     expression: Expression = rule
     while length(expression) < max_length:
-        only = None if rng.random() < OR_SHARE else WITH_AND
+        only = None if rng.random() < constants.OR_SHARE else WITH_AND
         proposed = scanner(task.signals(expression), nowhere, drawn, residual, 1, only, expression)
         options = [(g, AND, test) for g, test in proposed[WITH_AND]] + [(g, OR, test) for g, test in proposed[WITH_OR]]
         better, gate, test = max(options, key=lambda option: option[0], default=(0.0, AND, rule))
-        if better <= gain * MIN_GAIN_FACTOR:
+        if better <= gain * constants.MIN_GAIN_FACTOR:
             break
         gain, expression = better, Join(gate, expression, test)
     return expression
@@ -158,7 +137,7 @@ def polish(rules: RuleSet, budget: Budget, rng: np.random.Generator, *, sweeps: 
     """Improve a set of rules, in place, and spend the whole budget."""
     for n_sweeps in (sweeps, 2):
         for _ in range(n_sweeps):
-            if rules.task.stop() or sweep(rules, budget, rng) < max(1, SETTLED * len(rules)):
+            if rules.task.stop() or sweep(rules, budget, rng) < max(1, constants.SETTLED * len(rules)):
                 break
         extend(rules, budget)
     return rules
@@ -166,7 +145,7 @@ def polish(rules: RuleSet, budget: Budget, rng: np.random.Generator, *, sweeps: 
 
 def widened(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> RuleSet:
     """Return a set that has had more conditions for a while: an oscillating search (Somol and Pudil 2000)."""
-    child = polish(rules.copy(), budget.widened(WIDER), rng, sweeps=1)
+    child = polish(rules.copy(), budget.widened(constants.WIDER), rng, sweeps=1)
     shrink(child, budget)
     return polish(child, budget, rng, sweeps=2)
 
@@ -175,13 +154,13 @@ def sweep(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> int:
     """Make the best change of every rule, in random order; return how many were changed."""
     rules.keep_signs()
     order, n_changed = rng.permutation(len(rules)), 0
-    price, min_gain = CONDITION_PRICE * rules.marginal_gain, MIN_GAIN * rules.task.variation
+    price, min_gain = constants.CONDITION_PRICE * rules.marginal_gain, constants.MIN_GAIN * rules.task.variation
     rules.forget_inverse()
-    for first in range(0, len(order), SWEPT_AT_ONCE):
+    for first in range(0, len(order), constants.SWEPT_AT_ONCE):
         if rules.task.stop():
             break
-        some = order[first : first + SWEPT_AT_ONCE]
-        n_changed += make_changes(rules, some, budget, Effort(*SWEEP_EFFORT), price, min_gain)
+        some = order[first : first + constants.SWEPT_AT_ONCE]
+        n_changed += make_changes(rules, some, budget, Effort(*constants.SWEEP_EFFORT), price, min_gain)
     return n_changed
 
 
@@ -192,21 +171,27 @@ def extend(rules: RuleSet, budget: Budget) -> None:
     """
     task, rules.marginal_gain = rules.task, 0.0
     while rules.n_conditions < budget.conditions and not task.stop():
-        options = longer(rules, budget, Effort(*EXTENSION_EFFORT))
+        options = longer(rules, budget, Effort(*constants.EXTENSION_EFFORT))
         if len(rules) < budget.rules:
-            scored = task.scanner.alone(np.ones(task.n_rows, dtype=np.bool_), rules.residual(), SWEEP_EFFORT[0])
+            scored = task.scanner.alone(
+                np.ones(task.n_rows, dtype=np.bool_), rules.residual(), constants.SWEEP_EFFORT[0]
+            )
             fires = np.array([task.signals(test) for _, test in scored], np.bool_).reshape(len(scored), task.n_rows)
             gains = rules.gains(fires).tolist()
             options += [Change(gain, len(rules), test) for gain, (_, test) in zip(gains, scored, strict=True)]
-        if not options or max(option.gain for option in options) < MIN_GAIN * task.variation:
+        if not options or max(option.gain for option in options) < constants.MIN_GAIN * task.variation:
             break
         options.sort(key=lambda option: -option.gain)
         rules.marginal_gain = options[0].gain
         loss = rules.loss()
         touched: set[int] = set()
-        most = max(1, round(TOGETHER * budget.conditions))
+        most = max(1, round(constants.TOGETHER * budget.conditions))
         for gain, j, expression in options:
-            if rules.n_conditions >= budget.conditions or len(touched) == most or gain < NEARLY_BEST * options[0].gain:
+            if (
+                rules.n_conditions >= budget.conditions
+                or len(touched) == most
+                or gain < constants.NEARLY_BEST * options[0].gain
+            ):
                 break
             if j in touched or expression is None:
                 continue
@@ -228,7 +213,7 @@ def shrink(rules: RuleSet, budget: Budget) -> None:
     while (excess := rules.n_conditions - budget.conditions) > 0 or len(rules) > budget.rules:
         n_too_many = len(rules) - budget.rules
         options = sorted(shorter(rules, only_whole=n_too_many > 0), key=lambda option: option.gain, reverse=True)
-        dropped = options[: max(1, int(DROPPED_AT_ONCE * max(excess, n_too_many)))]
+        dropped = options[: max(1, int(constants.DROPPED_AT_ONCE * max(excess, n_too_many)))]
         for _, j, expression in dropped:
             if expression is not None:
                 rules.replace(j, expression)
@@ -243,7 +228,7 @@ def shrinking_path(rules: RuleSet, budget: Budget, rng: np.random.Generator) -> 
     Without time they are shrunk only, which is quick: a fit that was cut short may be pruned too.
     """
     path = {budget.conditions: rules}
-    for size in sorted((size for size in SIZES if size < rules.n_conditions), reverse=True):
+    for size in sorted((size for size in constants.SIZES if size < rules.n_conditions), reverse=True):
         rules = rules.copy()
         shrink(rules, budget.resized(size))
         path[size] = rules if rules.task.stop() else polish(rules, budget.resized(size), rng, sweeps=1)

@@ -18,15 +18,8 @@ from scipy.optimize import nnls
 
 from dln.data._division import Folds
 from dln.data._rows import Floats
+from dln.rules import _constants as constants
 from dln.rules._bins import Inputs
-from dln.rules._constants import (
-    KERNEL_BLOCK,
-    MANY_INPUTS,
-    MANY_ROWS,
-    MAX_KERNEL_ROWS,
-    MAX_ROWS_FOR_KERNELS,
-    N_TREES,
-)
 from dln.rules._task import Sample, Stream, Task, generator, never
 
 #: A job is a fold and a kind of teacher; it gives predictions for the table's rows and for others, None without time.
@@ -114,7 +107,7 @@ def cross_fit(
 
 def n_teachers(n_rows: int, n_kinds: int) -> int:
     """Return how many kinds of teachers a table gets, of at most `n_kinds`."""
-    return min(n_kinds, 4 if n_rows <= MAX_ROWS_FOR_KERNELS else 2)
+    return min(n_kinds, 4 if n_rows <= constants.MAX_ROWS_FOR_KERNELS else 2)
 
 
 class _Table(NamedTuple):
@@ -127,9 +120,9 @@ class _Table(NamedTuple):
 def _extra_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: Sequence[_Table]) -> list[Floats]:
     from sklearn.ensemble import ExtraTreesRegressor
 
-    share = 0.6 if rows.levels.shape[1] <= MANY_INPUTS else 0.2
+    share = 0.6 if rows.levels.shape[1] <= constants.MANY_INPUTS else 0.2
     with _ONE_FOREST_AT_A_TIME:
-        trees = ExtraTreesRegressor(N_TREES, min_samples_leaf=2, max_features=share, random_state=seed)
+        trees = ExtraTreesRegressor(constants.N_TREES, min_samples_leaf=2, max_features=share, random_state=seed)
         trees.fit(rows.levels, y, weight)
         return [np.asarray(trees.predict(table.levels)) for table in tables]
 
@@ -138,7 +131,7 @@ def _boosted_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: S
     """Boost trees on our bins: scikit-learn's own would take a quarter of a fit."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    many = len(tables[0].ranks) > MANY_ROWS
+    many = len(tables[0].ranks) > constants.MANY_ROWS
     trees = HistGradientBoostingRegressor(
         learning_rate=0.12 if many else 0.1,
         max_iter=120 if many else 100,
@@ -161,7 +154,7 @@ def _kernel_machine(
     from sklearn.svm import SVR
 
     fitted, *others = (np.nan_to_num(getattr(table, column_scale), nan=0.5) for table in (rows, *tables))
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:MAX_KERNEL_ROWS])
+    some = np.sort(np.random.default_rng(seed).permutation(len(y))[: constants.MAX_KERNEL_ROWS])
     scaler = StandardScaler().fit(fitted[some])
     scaled = scaler.transform(fitted[some])
     gamma = 1.0 / (max(float(scaled.var()), np.finfo(np.float64).tiny) * scaled.shape[1])
@@ -172,8 +165,8 @@ def _kernel_machine(
         scaled = scaler.transform(table)
         predicted = np.full(len(scaled), float(machine.intercept_[0]))
         # There are no support vectors of one row, or of equal targets.
-        for first in range(0, len(scaled) if len(machine.support_vectors_) else 0, KERNEL_BLOCK):
-            block = slice(first, first + KERNEL_BLOCK)
+        for first in range(0, len(scaled) if len(machine.support_vectors_) else 0, constants.KERNEL_BLOCK):
+            block = slice(first, first + constants.KERNEL_BLOCK)
             # By products of matrices: libsvm, number by number, takes ten times as long.
             near = rbf_kernel(scaled[block], machine.support_vectors_, gamma=gamma)
             predicted[block] += near @ machine.dual_coef_[0]
