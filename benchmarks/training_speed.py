@@ -21,8 +21,7 @@ import torch
 from measure import machine, seconds
 
 from dln.network import _kernels as kernels
-from dln.network import _layout as layout
-from dln.network._network import Architecture, Network, build_network
+from dln.network._network import Architecture, Data, Network, build_network, kernel_arrays
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference import Forward, ReferenceNetwork, mean_loss
@@ -45,19 +44,19 @@ def network_of(layers: tuple[int, ...]) -> Network:
     return build_network(cutoffs, 0, shape, rng)
 
 
-def rows_of(n: int) -> layout.Data:
+def rows_of(n: int) -> Data:
     """Rows of a smooth function of three columns."""
     rng = np.random.default_rng(1)
     numbers = rng.uniform(size=(n, N_FEATURES)).astype(np.float32)
     target = np.sin(3 * numbers[:, 0] * numbers[:, 1]) + numbers[:, 2]
     target = ((target - target.mean()) / target.std()).astype(np.float32)
-    return layout.Data(numbers, np.zeros((n, 0), np.float32), target, np.ones(n, np.float32))
+    return Data(numbers, np.zeros((n, 0), np.float32), target, np.ones(n, np.float32))
 
 
 def kernel_step_seconds(layers: tuple[int, ...], batch: int, budget: float = 2.0) -> float:
     """Return the time of a step of the kernels, over epochs of at least twenty steps."""
     network, data = network_of(layers), rows_of(batch * 20)
-    arrays = layout.arrays(network, N_FEATURES)
+    arrays = kernel_arrays(network, N_FEATURES)
     rows = np.random.default_rng(2).permutation(len(data.target))
     settings = kernels.Settings(kernels.NEURON, TEMPERATURE, 0.8, kernels.SQUARED_ERROR, 0.0, batch)
     rates = np.full(arrays.sections.size - 1, LEARNING_RATE)
@@ -76,8 +75,8 @@ class DenseNetwork(ReferenceNetwork):
         self.n_inputs = self.wiring.first_neuron
 
     def _logic_layer(self, signals: torch.Tensor, neurons: slice, how: Forward) -> torch.Tensor:
-        a, hard_a = self._dense(signals, self.links_a[:, neurons], self.link_a_logits[:, neurons], how)
-        b, hard_b = self._dense(signals, self.links_b[:, neurons], self.link_b_logits[:, neurons], how)
+        a, hard_a = self._dense(signals, self.links[0, :, neurons], self.link_logits[0, :, neurons], how)
+        b, hard_b = self._dense(signals, self.links[1, :, neurons], self.link_logits[1, :, neurons], how)
         logits = self.gate_logits[:, neurons]
         mixture = self.coefficients.T @ torch.softmax(logits / how.temperature, dim=0)
         gate = self.coefficients[logits.argmax(dim=0)].T

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dln.circuit._circuit import Column, IsIn
-from dln.rules._bins import Inputs, NumberInput, YesNoInput, bin_table
+from dln.data._rows import Floats
+from dln.rules._bins import Inputs, NumberInput, bin_table
 from dln.rules._expression import AND, OR, Expression, Join, Signals, Test
 from dln.rules._task import Task
-from dln.solve._products import Floats
 
 #: The way from an expression to a part of it: 1 for a, 2 for b.
 Path: TypeAlias = tuple[int, ...]
@@ -25,7 +25,7 @@ def some_inputs(rng: np.random.Generator, n_rows: int, n_numbers: int, n_bits: i
     columns = [Column(f"x{k}") for k in range(n_numbers)]
     table = bin_table(columns, [*numbers, np.zeros(n_rows)], np.ones(n_rows), None, 1)
     kept = [k for k, one in enumerate(table.inputs) if isinstance(one, NumberInput)]
-    bits = tuple(YesNoInput(IsIn(n_numbers + k // 2, (k % 2,))) for k in range(n_bits))
+    bits = tuple(IsIn(n_numbers + k // 2, (k % 2,)) for k in range(n_bits))
     return Inputs(
         (*(table.inputs[k] for k in kept), *bits),
         np.concatenate([table.bins[kept], rng.random((n_bits, n_rows)) < 0.4]).astype(np.uint8),
@@ -44,7 +44,7 @@ def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3)
     rng = np.random.default_rng(seed)
     inputs = some_inputs(rng, n_rows, n_numbers, n_bits)
     y = rng.normal(size=n_rows)
-    for k in range(inputs.n_inputs):
+    for k in range(len(inputs.n_bins)):
         y += rng.normal() * 2.0 * (inputs.bins[k] > inputs.n_bins[k] // 2)
     return task_of(inputs, y, rng.integers(1, 4, n_rows).astype(np.float64))
 
@@ -52,7 +52,7 @@ def some_task(seed: int, n_rows: int = 120, n_numbers: int = 3, n_bits: int = 3)
 def some_expression(rng: np.random.Generator, inputs: Inputs, max_length: int) -> Expression:
     """Return a random expression of at most so many tests."""
     if max_length == 1 or rng.random() < 0.3:
-        k = int(rng.integers(inputs.n_inputs))
+        k = int(rng.integers(len(inputs.n_bins)))
         return Test(k, int(rng.integers(max(inputs.n_bins[k] - 1, 1))), negated=bool(rng.random() < 0.5))
     left = int(rng.integers(1, max_length))
     gate = int(rng.choice([AND, OR]))
@@ -110,7 +110,7 @@ def without_part(expression: Expression, path: Path) -> Expression:
 def forced(signals: Signals, expression: Expression, path: Path, value: bool) -> Any:
     """Return where the expression would fire if the part at the end of a path were always, or never, true."""
     if not path:
-        return np.full(signals.inputs.n_rows, value)
+        return np.full(signals.inputs.bins.shape[1], value)
     assert isinstance(expression, Join)
     first, second = (expression.a, expression.b) if path[0] == 1 else (expression.b, expression.a)
     a, b = forced(signals, first, path[1:], value), signals(second)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from dln.network import _kernels as kernels
-from dln.network import _layout as layout
-from dln.network._network import Network
+from dln.network._network import Data, Network, kernel_arrays
 from dln.network._train import Plan
 
 PLAN = Plan(
@@ -23,11 +22,11 @@ PLAN = Plan(
 )
 
 
-def outputs(network: Network, data: layout.Data, temperature: float) -> tuple[np.ndarray, np.ndarray]:
+def outputs(network: Network, data: Data, temperature: float) -> tuple[np.ndarray, np.ndarray]:
     """Return outputs ``(n,)``, standardised, and the rules' values ``(n_rules, n)``, of the hard forward pass."""
     n = len(data.target)
     out, rules = np.empty(n), np.empty((len(network.wiring.rule_rows), n), dtype=np.bool_)
-    arrays = layout.arrays(network, data.numbers.shape[1])
+    arrays = kernel_arrays(network, data.numbers.shape[1])
     settings = kernels.Settings(kernels.NEURON, temperature, PLAN.sum_link_threshold, kernels.SQUARED_ERROR, 0.0, n)
     for start in range(0, n, kernels.LANES):
         rows = np.arange(start, min(start + kernels.LANES, n))

@@ -39,8 +39,7 @@ class ReferenceNetwork(torch.nn.Module):
     bias: torch.Tensor
     slope: torch.Tensor
     gate_logits: torch.Tensor
-    link_a_logits: torch.Tensor
-    link_b_logits: torch.Tensor
+    link_logits: torch.Tensor
     sum_logits: torch.Tensor
     weights: torch.Tensor
 
@@ -50,8 +49,7 @@ class ReferenceNetwork(torch.nn.Module):
         for name, values in network.parameters.groups().items():
             self.register_parameter(name, torch.nn.Parameter(torch.from_numpy(values.copy())))
         self.coefficients = torch.from_numpy(COEFFICIENTS[network.wiring.gates])
-        self.links_a = torch.from_numpy(network.wiring.links_a).long()
-        self.links_b = torch.from_numpy(network.wiring.links_b).long()
+        self.links = torch.from_numpy(network.wiring.links).long()
         self.threshold_input = torch.from_numpy(network.wiring.threshold_input).long()
 
     def forward(self, numbers: torch.Tensor, bits: torch.Tensor, how: Forward) -> torch.Tensor:
@@ -73,8 +71,8 @@ class ReferenceNetwork(torch.nn.Module):
     def _logic_layer(self, signals: torch.Tensor, neurons: slice, how: Forward) -> torch.Tensor:
         """LogicLayer: mixtures over candidate links and gates in training, their arg max in inference."""
         gate_logits = self.gate_logits[:, neurons]
-        a_soft, a_hard = _link(signals, self.links_a[:, neurons], self.link_a_logits[:, neurons], how)
-        b_soft, b_hard = _link(signals, self.links_b[:, neurons], self.link_b_logits[:, neurons], how)
+        a_soft, a_hard = _link(signals, self.links[0, :, neurons], self.link_logits[0, :, neurons], how)
+        b_soft, b_hard = _link(signals, self.links[1, :, neurons], self.link_logits[1, :, neurons], how)
         gate_soft = torch.softmax(gate_logits / how.temperature, dim=0)
         gate_hard = torch.nn.functional.one_hot(gate_logits.argmax(dim=0), len(gate_logits)).T.to(gate_soft.dtype)
         if how.relaxation == "soft":

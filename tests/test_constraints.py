@@ -19,7 +19,7 @@ from dln import ConstraintError, DLNRegressor, ModelFileError
 from dln import _rule as rule_module
 from dln.circuit._graph import node_columns
 from dln.readers.model_file import sealed
-from dln.rules import _model_sizes
+from dln.rules import _constants
 from learned import seeds
 from models import bytes_of, small
 
@@ -53,7 +53,9 @@ def test_every_size_keeps_the_constraints_in_every_case(seed, directions, intera
     """Of any fit all models of the frontier follow the constraints on every combination of values, for every loss."""
     X, y = some_rows(seed)
     monotonic = dict(zip(COLUMNS, directions, strict=False))
-    model = small(monotonic_cst=monotonic, interaction_cst=interactions, loss=loss, quantile=0.8).fit(X, y)
+    model = small(
+        monotonic_cst=monotonic, interaction_cst=interactions, loss=loss, quantile=0.8 if loss == "quantile" else 0.5
+    ).fit(X, y)
     circuits = [point.circuit for point in model.frontier_ if point.circuit is not None]
     assert model.circuit_ in circuits
     groups = {
@@ -73,7 +75,7 @@ def test_every_size_keeps_the_constraints_in_every_case(seed, directions, intera
 
 def test_averaged_models_keep_the_constraints(monkeypatch):
     """The mean of several models keeps the constraints that each of them keeps, and so do those before it."""
-    monkeypatch.setattr(_model_sizes, "MEMBER", 8)
+    monkeypatch.setattr(_constants, "MEMBER", 8)
     X, y = some_rows(3)
     model = small(max_conditions=24, monotonic_cst={"age": 1, "bmi": -1}).fit(X, y)
     for point in model.frontier_:
@@ -84,7 +86,7 @@ def test_averaged_models_keep_the_constraints(monkeypatch):
 
 def test_weights_of_all_rows_keep_the_signs(monkeypatch):
     """Where rules are searched on some rows and weighted on all, the weights keep the constraints too."""
-    monkeypatch.setattr("dln.rules._learn.MAX_ROWS", 40)
+    monkeypatch.setattr("dln.rules._constants.MAX_ROWS", 40)
     X, y = some_rows(5, n_rows=200)
     model = small(monotonic_cst={"age": -1, "bmi": -1}).fit(X, y)
     assert worst_step(model.circuit_, 0, -1) == worst_step(model.circuit_, 1, -1) == 0.0

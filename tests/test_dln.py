@@ -12,7 +12,7 @@ import pytest
 import dln
 from dln import DLNRegressor
 from dln._regressor import draw_seed
-from dln.network._discretize import discretize
+from dln.network._circuits import discretize
 from models import network
 
 

@@ -135,8 +135,8 @@ for _ in range(20):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-#: The function in `_learn` that begins each stage.
-STAGES = ("most_telling_inputs", "cross_fit", "choose_target", "find_rules", "shrinking_path", "smallest_good")
+#: The function in `_learn` that begins each stage; `grow` that of the choice of the target.
+STAGES = ("most_telling_inputs", "cross_fit", "grow", "find_rules", "shrinking_path", "smallest_good")
 
 
 @pytest.fixture

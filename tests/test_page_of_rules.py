@@ -69,8 +69,8 @@ def test_unlimited_conditions_on_a_small_table():
 
 def test_rules_are_limited_only_where_asked():
     """Larger sizes are validated with as many rules as they have conditions, unless max_rules is smaller."""
-    assert RuleRegressor(max_conditions=10)._config().search.budget.resized(400).rules >= 400
-    assert RuleRegressor(max_conditions=10, max_rules=18)._config().search.budget.resized(400).rules == 18
+    assert RuleRegressor(max_conditions=10)._config().budget.resized(400).rules >= 400
+    assert RuleRegressor(max_conditions=10, max_rules=18)._config().budget.resized(400).rules == 18
 
 
 def test_few_rows_get_few_conditions():

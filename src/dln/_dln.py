@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
@@ -16,18 +15,17 @@ from threadpoolctl import threadpool_limits
 from dln._edit import EditableRegressor
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, layer_sizes, n_threads
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, draw_seed, end_early, n_threads
 from dln._saving import recoded, without_unused_categories
 from dln.circuit._circuit import Circuit, on_grid
 from dln.circuit._cost import count_conditions
 from dln.circuit._simplify import simplify
-from dln.data._encoding import Encoded
-from dln.data._folds import Floats
-from dln.network._discretize import discretize
-from dln.network._layout import Data
-from dln.network._network import Architecture
-from dln.network._reduce import LabelledRows, Reduction, mean_circuit
-from dln.network._train import Callback, NetworkTask, Plan, Schedule, Trained, take, train_networks
+from dln.data._division import LabelledRows
+from dln.data._encoding import Encoder, learn_encoder
+from dln.data._rows import Floats
+from dln.network._circuits import Reduction, discretize, mean_circuit
+from dln.network._network import Architecture, Data
+from dln.network._train import Callback, Epoch, NetworkTask, Plan, Schedule, Trained, take, train_networks
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
 from dln.readers._monitor import rule_support
@@ -243,9 +241,21 @@ class DLNRegressor(EditableRegressor):
         architecture = self._architecture()
         rows = Rows(self, X, y, sample_weight, groups)
         held_out = rows.unseen(X_val, y_val)
-        seed = draw_seed(self.random_state)
-        parts = self._parts(rows, held_out, seed)
-        task = self._task(rows, held_out, parts, architecture, seed)
+        weight, seed = rows.distinct.weight, draw_seed(self.random_state)
+        # The parts of each row's weight to validate on and to train on.
+        parts = np.zeros(len(weight)), weight
+        is_divided = self.validation_fraction is not None or self.cv is not None
+        if is_divided and held_out is None and len(weight) >= MIN_ROWS_TO_VALIDATE:
+            parts = rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
+        encoder = learn_encoder(
+            rows.table.columns,
+            rows.values,
+            weight,
+            rows=rows.distinct.index,
+            max_categories=self.max_categories,
+            min_frequency=self.min_frequency,
+        )
+        task = self._task(rows, encoder, held_out, parts, architecture, seed)
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel, progress.say_stopping):
             networks = train_networks(
                 task,
@@ -258,7 +268,7 @@ class DLNRegressor(EditableRegressor):
             del task  # it holds the encoded table
             # One thread: the last bits of a matrix product depend on their number.
             with threadpool_limits(limits=1):
-                self._freeze(X, rows, networks, held_out, parts)
+                self._freeze(X, rows, encoder, networks, held_out, parts)
         end_early(deadline, self.max_seconds, "the model is that of the best epoch so far")
         return self
 
@@ -287,23 +297,28 @@ class DLNRegressor(EditableRegressor):
         smaller = [replace(p, circuit=recoded(p.circuit, columns)) for p in points if p.circuit is not None]
         self._frontier = Frontier((*smaller, own))
 
-    def _parts(self, rows: Rows, held_out: Unseen | None, seed: int) -> tuple[Floats, Floats]:
-        """Return the parts of each distinct row's weight to validate on and to train on, ``(n_distinct,)`` each."""
-        weight = rows.distinct.weight
-        is_divided = self.validation_fraction is not None or self.cv is not None
-        if not is_divided or held_out is not None or len(weight) < MIN_ROWS_TO_VALIDATE:
-            return np.zeros(len(weight)), weight
-        return rows.division.set_aside(weight, self.validation_fraction or 0.0, rows.counts, seed)
-
     def _task(
-        self, rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats], architecture: Architecture, seed: int
+        self,
+        rows: Rows,
+        encoder: Encoder,
+        held_out: LabelledRows | None,
+        parts: tuple[Floats, Floats],
+        architecture: Architecture,
+        seed: int,
     ) -> NetworkTask:
         """Return the data, shape and plan of training, and a seed for each network."""
         held_weight, weight = parts
-        data = _data(rows, rows.encoder.encode(rows.values, rows.distinct.index), rows.y, rows.distinct.index)
+        encoded = encoder.encode(rows.values, rows.distinct.index)
+        target = np.empty(len(weight), dtype=np.float32)
+        for start in range(0, len(weight), BLOCK):
+            block = slice(start, start + BLOCK)
+            target[block] = rows.target.standardise(rows.y[rows.distinct.index[block]])
+        data = Data(encoded.numbers, encoded.bits, target, np.ones_like(target))
         validation = None
         if held_out is not None:
-            validation = _data(rows, rows.encoder.encode(held_out.values), held_out.y, np.arange(len(held_out.y)))
+            encoded = encoder.encode(held_out.values)
+            target = held_out.y.astype(np.float32)
+            validation = Data(encoded.numbers, encoded.bits, target, np.ones_like(target))
         elif held_weight.any():
             some = np.flatnonzero(held_weight)
             validation = take(data, some, held_weight[some])
@@ -325,8 +340,13 @@ class DLNRegressor(EditableRegressor):
                 "min_temperature must not be above temperature, "
                 f"got min_temperature={self.min_temperature:g} and temperature={self.temperature:g}"
             )
+        sizes = tuple(self.hidden_layer_sizes)
+        if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
+            raise ValueError(
+                f"hidden_layer_sizes must hold at least one positive whole number, got {self.hidden_layer_sizes!r}"
+            )
         given = {name: getattr(self, name) for name in Architecture.__dataclass_fields__}
-        return Architecture(**{**given, "hidden_layer_sizes": layer_sizes(self.hidden_layer_sizes)})
+        return Architecture(**{**given, "hidden_layer_sizes": tuple(map(int, sizes))})
 
     def _plan(self, n_rows: int) -> Plan:
         """Return how to train on so many rows, with what follows from their number."""
@@ -343,7 +363,13 @@ class DLNRegressor(EditableRegressor):
         )
 
     def _freeze(
-        self, X: Any, rows: Rows, networks: Sequence[Trained], held_out: Unseen | None, parts: tuple[Floats, Floats]
+        self,
+        X: Any,
+        rows: Rows,
+        encoder: Encoder,
+        networks: Sequence[Trained],
+        held_out: LabelledRows | None,
+        parts: tuple[Floats, Floats],
     ) -> None:
         """Become the model: discretise, solve for weights and select neurons if these options are set, simplify."""
         target = rows.target
@@ -352,7 +378,7 @@ class DLNRegressor(EditableRegressor):
                 trained.network,
                 temperature=trained.temperature,
                 sum_threshold=self.sum_link_threshold,
-                encoder=rows.encoder,
+                encoder=encoder,
                 values=rows.values,
                 rows=rows.distinct.index,
                 target=target,
@@ -361,8 +387,14 @@ class DLNRegressor(EditableRegressor):
         ]
         if not networks:  # there is nothing to decide by: the mean
             mean = on_grid(target.mean, target.decimals)
-            circuits = [Circuit(rows.encoder.columns, (), (), (), mean, target.decimals)]
-        reduction = self._reduction(circuits, rows, held_out, parts)
+            circuits = [Circuit(encoder.columns, (), (), (), mean, target.decimals)]
+        given, validation = rows.sample(MAX_ROWS), held_out
+        held_weight, training_weight = (part[: len(given.y)] for part in parts)
+        training = given
+        if held_out is None and held_weight.any():
+            training, validation = given.weighted(training_weight), given.weighted(held_weight)
+        loss = Loss(self.loss, self.quantile)
+        reduction = Reduction(circuits, given, training, validation, loss, target)
         solves = self.refit or self.max_conditions is not None
         whole = simplify(reduction.refitted(reduction.rows) if solves else mean_circuit(circuits))
         judged_whole = reduction.refitted(reduction.training) if solves else whole
@@ -378,7 +410,10 @@ class DLNRegressor(EditableRegressor):
             # A smaller model may name categories that only neurons beside the simplified rules read.
             whole, _ = without_unused_categories([whole, reduction.nodes])
         own = replace(own, circuit=whole)
-        self._learned(X, rows, points[-1].circuit or whole if points else whole, networks)
+        self._learned(X, rows, points[-1].circuit or whole if points else whole)
+        self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
+        epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
+        self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
         self.network_circuit_ = whole
         self.support_ = list((points or [own])[-1].support)
         self.__dict__.pop("_pending", None)
@@ -388,34 +423,19 @@ class DLNRegressor(EditableRegressor):
             self._frontier = Frontier((*points, replace(own, circuit=None, support=())))
         else:
             self._frontier = Frontier(tuple(points))
+        layers = list(map(int, self.hidden_layer_sizes))
         facts = {
-            "layers": list(layer_sizes(self.hidden_layer_sizes)),
+            "layers": layers,
             "temperature": float(networks[0].temperature if networks else self.temperature),
             "open_rules": [len(circuit.rules) for circuit in circuits],
-            "gates": len(networks) * sum(layer_sizes(self.hidden_layer_sizes)),
+            "gates": len(networks) * sum(layers),
         }
         self.training_facts_ = {**self.training_facts_, "network": facts}
-        if (validation := reduction.held_out) is not None:
+        if validation is not None:
             predicted = (judged or judged_whole).evaluate(validation.values)
             y = rows.target.mean + rows.target.spread * validation.y
             source: Source = "folds" if held_out is None else "rows set aside"
             self._set_intervals(predicted, y, validation.weight, source, None)
-
-    def _reduction(
-        self, circuits: Sequence[Circuit], rows: Rows, held_out: Unseen | None, parts: tuple[Floats, Floats]
-    ) -> Reduction:
-        """Return the networks with the rows on which weights are solved for and smaller models are judged."""
-        some, values = rows.sample(MAX_ROWS)
-        n, target = len(some.index), rows.target
-        y, division = target.standardise(rows.y[some.index]), rows.division.at(slice(n))
-        labelled = LabelledRows(values, y, some.weight, rows.counts[:n], division)
-        held_weight, training_weight = (part[:n] for part in parts)
-        training, validation = labelled, None
-        if held_out is not None:
-            validation = LabelledRows(held_out.values, target.standardise(held_out.y), np.ones(len(held_out.y)))
-        elif held_weight.any():
-            training, validation = labelled.weighted(training_weight), labelled.weighted(held_weight)
-        return Reduction(circuits, labelled, training, validation, Loss(self.loss, self.quantile), target)
 
 
 def _points(reduction: Reduction, sizes: Sequence[int]) -> tuple[list[Point], Circuit | None]:
@@ -431,12 +451,3 @@ def _point(circuit: Circuit, reduction: Reduction, judged: Circuit, size: int | 
     support = rule_support(circuit.rule_values(rows.values), rows.weight)
     size = sum(conditions) if size is None else size
     return Point(size, sum(conditions), len(conditions), reduction.r2(judged), circuit, tuple(support))
-
-
-def _data(rows: Rows, encoded: Encoded, y: npt.NDArray[np.float64], index: npt.NDArray[np.intp]) -> Data:
-    """Return some rows as the kernels train on them: the target standardised, weights of one."""
-    standardised = np.empty(len(index), dtype=np.float32)
-    for start in range(0, len(index), BLOCK):
-        block = slice(start, start + BLOCK)
-        standardised[block] = rows.target.standardise(y[index[block]])
-    return Data(encoded.numbers, encoded.bits, standardised, np.ones(len(index), dtype=np.float32))

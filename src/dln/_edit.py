@@ -21,15 +21,14 @@ from dln.circuit._formula import Formula, formula
 from dln.circuit._parse import parse_rule
 from dln.circuit._words import formula_text
 from dln.circuit.bits import PreparedCircuit
-from dln.data._folds import Counts, fold_weights
+from dln.data._division import Counts, LabelledRows, fold_weights
 from dln.data._reader import with_categories_of
+from dln.data._rows import Bools, Floats
 from dln.data._target import Target
-from dln.network._reduce import LabelledRows, rule_values, with_weights
 from dln.readers._monitor import rule_support
 from dln.solve._losses import Loss
-from dln.solve._products import Bools, Floats
 from dln.solve._select import distinct
-from dln.solve._weights import refitted_weights
+from dln.solve._weights import refitted_weights, rule_values, with_weights
 
 #: Folds that predict rows held out of a refit.
 FOLDS = 5
@@ -38,8 +37,6 @@ FOLDS = 5
 class EditableRegressor(CircuitRegressor):
     """A regressor whose fitted rules can be edited."""
 
-    loss: Any
-    quantile: float
     _constraints: tuple[Constraint, ...] = ()
 
     def edit(
@@ -140,13 +137,12 @@ class EditableRegressor(CircuitRegressor):
         check_is_fitted(self)
         circuit, loss, frozen = self.circuit_, Loss(self.loss, self.quantile), list(getattr(self, "frozen_", ()))
         rows = Rows(self, X, y, sample_weight, None, circuit.columns)
-        some, values = rows.sample(MAX_ROWS)
-        target, fires = rows.target, rule_values(circuit, values)
+        some = rows.sample(MAX_ROWS)
+        target, fires = rows.target, rule_values(circuit, some.values)
         given = np.full(len(circuit.rules), np.nan)
         given[frozen] = [circuit.rules[k].weight / target.spread for k in frozen]
         decimals = max(target.decimals, circuit.decimals) if frozen else target.decimals
-        standardised, counts = target.standardise(rows.y[some.index]), rows.counts[: len(some.index)]
-        task = (fires, standardised, some.weight, counts, loss, given, weight_signs(circuit, self._constraints))
+        task = (fires, some.y, some.weight, some.counts, loss, given, weight_signs(circuit, self._constraints))
         # One thread: the last bits of a matrix product depend on their number.
         with threadpool_limits(limits=1):
             new, held_out = weighted(circuit, refitted_weights(*task), target, decimals), _held_out(*task)

@@ -7,10 +7,10 @@ import platform
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from numbers import Integral, Real
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -31,15 +31,12 @@ from dln.circuit.bits import PreparedCircuit, predict_array
 from dln.circuit.bits import predict as predict_values
 from dln.data._categories import warn_of_unknown
 from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
-from dln.data._division import IN_TURN, Division, read_division
-from dln.data._encoding import Encoder, learn_encoder
-from dln.data._folds import repeats_inputs, row_counts
+from dln.data._division import IN_TURN, LabelledRows, read_division, repeats_inputs, row_counts
 from dln.data._reader import learn_table, read_batches, read_table
 from dln.data._rows import CanonicalRows, canonical_rows, check_weight, check_weight_size, describe
 from dln.data._source import Table
 from dln.data._target import Target, check_target
 from dln.export import ExportableModel
-from dln.network._train import Epoch, Trained
 from dln.readers._monitor import training_profile
 from dln.readers.model_file import write_model
 from dln.report import ReportableModel
@@ -51,7 +48,6 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "cv": ["cv_object"],
     "loss": [StrOptions({"squared_error", "huber", "absolute_error", "quantile"})],
     "quantile": [Interval(Real, 0, 1, closed="neither")],
-    "max_rules": [Interval(Integral, 1, None, closed="left"), None],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     "max_categories": [Interval(Integral, 2, None, closed="left"), None],
     "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -62,15 +58,8 @@ SHARED_CONSTRAINTS: Final[dict[str, list[Any]]] = {
 }
 
 
-class Unseen(NamedTuple):
-    """Validation data of the user: the columns of the table, and the target."""
-
-    values: Sequence[Values]
-    y: npt.NDArray[np.float64]
-
-
 class Rows:
-    """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are encoded."""
+    """The rows of a fit: the table, its target, its distinct rows in canonical order, and how they are divided."""
 
     def __init__(
         self,
@@ -88,15 +77,18 @@ class Rows:
         self.y = check_target(y, n, "y")
         weight = None if sample_weight is None else check_weight_size(check_weight(sample_weight, n))
         # The user's splits are of the rows of a fit.
-        self._division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
-        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, self._division.labels)
+        division = IN_TURN if columns is not None else read_division(model.cv, X, self.y, groups, weight)
+        self.distinct: CanonicalRows = canonical_rows(table.values, self.y, weight, division.labels)
         described = columns or describe(table.columns, table.values, self.distinct.index)
         self.table: Table = replace(table, columns=described)
         self.values: Sequence[Values] = table.values
-        self._max_categories, self._min_frequency = model.max_categories, model.min_frequency
         self.target = Target.of(self.y[self.distinct.index], self.distinct.weight)
         if columns is None:
             self._warn_of_leaks()
+        self.counts = row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
+        """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
+        self.division = division.at(self.distinct.index)
+        """How the user divides the distinct rows into folds."""
 
     def _warn_of_leaks(self) -> None:
         """Warn of columns that predict the target by themselves; a column that is alone is there for that."""
@@ -105,31 +97,11 @@ class Rows:
             if len(self.values) > 1 and column.categories is None and predicts_alone(values[some], self.y[some]):
                 warnings.warn(leak_text(column.name), ColumnWarning, stacklevel=5)  # the caller of fit
 
-    @cached_property
-    def encoder(self) -> Encoder:
-        return learn_encoder(
-            self.table.columns,
-            self.table.values,
-            self.distinct.weight,
-            rows=self.distinct.index,
-            max_categories=self._max_categories,
-            min_frequency=self._min_frequency,
-        )
-
-    @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """Rows of the table that each distinct row stands for when folds are dealt, ``(n_distinct,)``."""
-        return row_counts(self.distinct.weight, repeats_inputs(self.values, self.distinct))
-
-    @cached_property
-    def division(self) -> Division:
-        """How the user divides the distinct rows into folds."""
-        return self._division.at(self.distinct.index)
-
-    def sample(self, n: int) -> tuple[CanonicalRows, list[Values]]:
-        """Return n of the distinct rows, or all if there are fewer, and the columns of these."""
+    def sample(self, n: int) -> LabelledRows:
+        """Return n of the distinct rows, or all if there are fewer: their order is as good as drawn by lot."""
         some = self.distinct.sample(n)
-        return some, [column[some.index] for column in self.values]
+        values, y = [column[some.index] for column in self.values], self.target.standardise(self.y[some.index])
+        return LabelledRows(values, y, some.weight, self.counts[:n], self.division.at(slice(n)))
 
     def facts(self, circuit: Circuit) -> dict[str, Any]:
         """Return facts of a training that ended in a circuit, without times and paths: the same in every fit."""
@@ -149,17 +121,18 @@ class Rows:
         }
         return facts | training_profile(circuit, self.table.columns, self.values, self.distinct)
 
-    def unseen(self, X_val: Any, y_val: Any) -> Unseen | None:
-        """Return the columns and the target of validation data, or None where none was given."""
+    def unseen(self, X_val: Any, y_val: Any) -> LabelledRows | None:
+        """Return the user's rows to validate on, or None where none were given."""
         if (X_val is None) != (y_val is None):
             given, missing = ("X_val", "y_val") if y_val is None else ("y_val", "X_val")
             raise ValueError(f"{given} was given without {missing}: validation data needs both")
         if X_val is None:
             return None
-        if self._division.splits is not None or self._division.n_folds is not None:
+        if self.division.splits is not None or self.division.n_folds is not None:
             raise ValueError("X_val was given with cv, but only one of them can say which rows validate: leave one out")
-        validation = read_table(X_val, self.table.columns)
-        return Unseen(validation.values, check_target(y_val, validation.n_rows, "y_val"))
+        table = read_table(X_val, self.table.columns)
+        y = self.target.standardise(check_target(y_val, table.n_rows, "y_val"))
+        return LabelledRows(table.values, y, np.ones(len(y)), np.ones(len(y), np.int64))
 
 
 class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEstimator):
@@ -170,6 +143,8 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
     max_categories: int | None
     min_frequency: int
     n_jobs: int | None
+    loss: Any
+    quantile: float
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Return predictions for a table with the columns of `fit`: named ones in any order, others do no harm.
@@ -239,20 +214,23 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_prepared"}
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.loss != "quantile" and self.quantile != 0.5:  # noqa: PLR2004 (the default)
+            raise ValueError(
+                f"quantile={self.quantile:g} needs loss='quantile', got loss={self.loss!r}: give both or neither"
+            )
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    def _learned(self, X: Any, rows: Rows, circuit: Circuit, networks: Sequence[Trained] | None = None) -> Self:
+    def _learned(self, X: Any, rows: Rows, circuit: Circuit) -> None:
         """Become the fitted model. Only now: a fit that fails leaves the model as it was."""
         validate_data(self, X, skip_check_array=True)
         self.circuit_ = circuit
         self._prepared = PreparedCircuit(circuit)  # now, so that predict changes nothing
-        if networks is not None:
-            self.n_iter_ = max((len(network.epochs) for network in networks), default=0)
-            epochs = [asdict(epoch) for network in networks for epoch in network.epochs]
-            self.history_ = {each.name: [epoch[each.name] for epoch in epochs] for each in fields(Epoch)}
         for name in ("target_name_", "intervals_", "edits_", "frozen_"):  # those of an earlier fit
             self.__dict__.pop(name, None)
         if rows.target_name is not None:
@@ -260,15 +238,6 @@ class CircuitRegressor(ReportableModel, ExportableModel, RegressorMixin, BaseEst
         self.training_facts_ = rows.facts(circuit)
         if rows.division.is_given:
             self.training_facts_["folds"] = rows.division.facts()
-        return self
-
-
-def layer_sizes(hidden_layer_sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the sizes of a network's layers as plain numbers, or raise what is wrong with them."""
-    sizes = tuple(hidden_layer_sizes)
-    if not sizes or not all(isinstance(size, Integral) and size > 0 for size in sizes):
-        raise ValueError(f"hidden_layer_sizes must hold at least one positive whole number, got {hidden_layer_sizes!r}")
-    return tuple(int(size) for size in sizes)
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:

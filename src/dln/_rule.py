@@ -12,30 +12,29 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from dln._compile import is_compiled
 from dln._edit import EditableRegressor, FixedRules, new_rules
 from dln._interrupt import Deadline, ctrl_c_calls
 from dln._progress import Progress
-from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, Unseen, draw_seed, end_early, n_threads
+from dln._regressor import MAX_ROWS, SHARED_CONSTRAINTS, Rows, draw_seed, end_early, n_threads
 from dln._saving import without_unused_categories
 from dln.circuit._build import with_rules
-from dln.circuit._circuit import Circuit, Rule, Values
+from dln.circuit._circuit import Circuit, Column, Rule
 from dln.circuit._constraints import Constraint, check_constraints, weight_signs
 from dln.circuit._cost import count_conditions
 from dln.circuit._simplify import readable
 from dln.data._constraint_parameters import read_constraints
-from dln.data._rows import CanonicalRows
+from dln.data._division import LabelledRows
 from dln.data._source import array_names, open_source
 from dln.data._target import Target
-from dln.network._reduce import LabelledRows
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Scale, Source
 from dln.readers._monitor import rule_support
 from dln.readers._rules import ConstraintTable, constraint_table
 from dln.rules._bins import bin_rows, bin_table
-from dln.rules._changes import are_compiled
+from dln.rules._change_kernel import change_rules
 from dln.rules._constants import MEMBER
-from dln.rules._learn import FitConfig, Learned, RuleLearner, SearchConfig
-from dln.rules._model_sizes import SizedRules, assemble
+from dln.rules._learn import FitConfig, Learned, RuleLearner, SizedRules, assemble
 from dln.rules._task import Sample
 from dln.solve._losses import Loss
 from dln.solve._select import Budget
@@ -141,6 +140,7 @@ class RuleRegressor(EditableRegressor):
         **SHARED_CONSTRAINTS,
         "max_conditions": [Interval(Integral, 1, None, closed="left"), None],
         "max_rule_length": [Interval(Integral, 1, None, closed="left")],
+        "max_rules": [Interval(Integral, 1, None, closed="left"), None],
         "fixed_rules": ["array-like", None],
         "min_samples_rule": [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0, 0.25, closed="right")],
         "n_grown_rules": [Interval(Integral, 0, None, closed="left")],
@@ -202,35 +202,43 @@ class RuleRegressor(EditableRegressor):
         deadline = Deadline(self.max_seconds)
         rows = Rows(self, X, y, sample_weight, groups)
         unseen = rows.unseen(X_val, y_val)
-        constraints = self._read_constraints(X, rows)
-        fixed_rules = self._read_fixed_rules(rows, constraints)
-        config = self._config(fixed_rules)
+        constraints: tuple[Constraint, ...] = ()
+        if self.monotonic_cst is not None or self.interaction_cst is not None:
+            source = open_source(X)
+            names = array_names(source.n_columns) if source.names is None else source.names
+            constraints = read_constraints(self.monotonic_cst, self.interaction_cst, names, rows.table.columns)
+        texts = self.fixed_rules
+        circuit = None if texts is None else self._read_fixed_rules(texts, rows, constraints)
+        config = self._config([] if circuit is None else count_conditions(circuit))
         with Progress(self.verbose) as progress, ctrl_c_calls(deadline.cancel, progress.say_stopping):
-            if not are_compiled():
+            if not is_compiled(change_rules):
                 progress.say_compiling()
-            some, values = rows.sample(self._n_rows(rows))
-            sample = self._sample(rows, some, values, constraints)
-            validation = None if unseen is None else self._validation_sample(rows, sample, unseen)
-            _, y_given, weight, counts, _, division = sample
-            given = LabelledRows(values, y_given, weight, counts, division)
-            fixed = FixedRules(fixed_rules, given, config.loss, constraints)
-            if fixed_rules.rules:
-                sample = sample._replace(y=sample.y - fixed.predict(values))
+            most = max(self.max_categories or 0, 1)
+            widths = [1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns]
+            given = rows.sample(max(1, min(MAX_ROWS, MAX_CELLS // max(sum(widths), 1))))
+            sample = self._sample(given, rows.table.columns, constraints)
+            validation = None
+            if unseen is not None:
+                inputs = bin_rows(sample.inputs.inputs, unseen.values)
+                validation = Sample(inputs, unseen.y, unseen.weight, np.ones(len(unseen.y), np.int64), 0.0)
+            fixed = None
+            if circuit is not None:  # the others are learned from what the fixed rules leave of the target
+                fixed = FixedRules(circuit, given, config.loss, constraints)
+                sample = sample._replace(y=sample.y - fixed.predict(given.values))
                 if validation is not None and unseen is not None:
                     validation = validation._replace(y=validation.y - fixed.predict(unseen.values))
             learned = RuleLearner(config, deadline, progress).learn(sample, validation)
             progress.end(cut_short=deadline.was_cancelled or bool(deadline.cut))
-            self._set_model(X, rows, learned, some, values, fixed, constraints, were_set_aside=unseen is not None)
+            self._set_model(
+                X, rows, learned, given, fixed, constraints, "folds" if unseen is None else "rows set aside"
+            )
         end_early(deadline, self.max_seconds, "the model is the best found so far")
         return self
 
-    def _read_fixed_rules(self, rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
+    def _read_fixed_rules(self, texts: Sequence[str], rows: Rows, constraints: tuple[Constraint, ...]) -> Circuit:
         """Return the circuit of the fixed rules, or raise where they do not fit the table, the limits or each other."""
         empty = Circuit(rows.table.columns, (), (), (), 0.0, rows.target.decimals)
-        if self.fixed_rules is None:
-            return empty
-        rules = new_rules("fixed_rules", self.fixed_rules, empty.columns)
-        circuit = with_rules(empty, [(one, 0.0) for one in rules.values()])
+        circuit = with_rules(empty, [(one, 0.0) for one in new_rules("fixed_rules", texts, empty.columns).values()])
         lengths = count_conditions(circuit)
         for name, size, what in (
             ("max_rule_length", max(lengths, default=0), "conditions in one of them"),
@@ -244,14 +252,14 @@ class RuleRegressor(EditableRegressor):
             check_constraints(alone, constraints, rows.target_name or "prediction")
         return circuit
 
-    def _config(self, fixed: Circuit | None = None) -> FitConfig:
+    def _config(self, fixed_lengths: Sequence[int] = ()) -> FitConfig:
         conditions = UNLIMITED if self.max_conditions is None else self.max_conditions
         # Not the conditions: larger sizes, of which only the validated R² is computed, have more rules.
         rules = max(conditions, UNLIMITED) if self.max_rules is None else self.max_rules
-        lengths = [] if fixed is None else count_conditions(fixed)
-        budget = Budget(int(conditions) - sum(lengths), int(self.max_rule_length), int(rules) - len(lengths))
         return FitConfig(
-            SearchConfig(budget, int(self.n_grown_rules), int(self.n_generations)),
+            Budget(int(conditions) - sum(fixed_lengths), int(self.max_rule_length), int(rules) - len(fixed_lengths)),
+            int(self.n_grown_rules),
+            int(self.n_generations),
             Loss(self.loss, self.quantile),
             int(self.n_teachers),
             int(self.n_synthetic_rows),
@@ -259,67 +267,42 @@ class RuleRegressor(EditableRegressor):
             n_threads(self.n_jobs),
         )
 
-    def _n_rows(self, rows: Rows) -> int:
-        most = max(self.max_categories or 0, 1)
-        n_inputs = sum(1 if one.categories is None else min(len(one.categories), most) for one in rows.table.columns)
-        return max(1, min(MAX_ROWS, MAX_CELLS // max(n_inputs, 1)))
-
     @property
     def constraints_(self) -> ConstraintTable:
         """The constraints, each with a sentence and the outcome of its proof."""
         check_is_fitted(self)
         return constraint_table(self._constraints, self.circuit_.columns, self._target())
 
-    def _read_constraints(self, X: Any, rows: Rows) -> tuple[Constraint, ...]:
-        if self.monotonic_cst is None and self.interaction_cst is None:
-            return ()
-        source = open_source(X)
-        names = array_names(source.n_columns) if source.names is None else source.names
-        return read_constraints(self.monotonic_cst, self.interaction_cst, list(names), rows.table.columns)
-
-    def _sample(
-        self, rows: Rows, some: CanonicalRows, values: Sequence[Values], constraints: tuple[Constraint, ...]
-    ) -> Sample:
+    def _sample(self, given: LabelledRows, columns: tuple[Column, ...], constraints: tuple[Constraint, ...]) -> Sample:
         """Return the rows to learn from, in bins."""
-        inputs = bin_table(rows.table.columns, values, some.weight, self.max_categories, self.min_frequency)
+        inputs = bin_table(columns, given.values, given.weight, self.max_categories, self.min_frequency)
+        share = self.min_samples_rule / (int(given.counts.sum()) if self.min_samples_rule >= 1 else 1)
+        min_weight = float(share * given.weight.sum())
         inputs = replace(inputs, constraints=constraints)
-        n = len(some.index)
-        counts, division = rows.counts[:n], rows.division.at(slice(n))
-        share = self.min_samples_rule / (int(counts.sum()) if self.min_samples_rule >= 1 else 1)
-        min_weight = float(share * some.weight.sum())
-        return Sample(inputs, rows.target.standardise(rows.y[some.index]), some.weight, counts, min_weight, division)
-
-    @staticmethod
-    def _validation_sample(rows: Rows, sample: Sample, unseen: Unseen) -> Sample:
-        """Return the user's rows to validate on, in the same bins."""
-        n = len(unseen.y)
-        inputs = bin_rows(sample.inputs.inputs, unseen.values)
-        return Sample(inputs, rows.target.standardise(unseen.y), np.ones(n), np.ones(n, np.int64), 0.0)
+        return Sample(inputs, given.y, given.weight, given.counts, min_weight, given.division)
 
     def _set_model(
         self,
         X: Any,
         rows: Rows,
         learned: Learned,
-        some: CanonicalRows,
-        values: Sequence[Values],
-        fixed: FixedRules,
+        given: LabelledRows,
+        fixed: FixedRules | None,
         constraints: tuple[Constraint, ...],
-        *,
-        were_set_aside: bool,
+        source: Source,
     ) -> None:
-        """Set the fitted attributes; `some` of the rows, with their `values`, are those learned from."""
-        circuits = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
-        circuits = [readable(circuit) for circuit in circuits]
-        if fixed.circuit.rules:
+        """Set the fitted attributes; `given` are the rows learned from, `source` is where intervals come from."""
+        models = assemble(learned.points, learned.inputs, rows.table.columns, rows.target)
+        circuits = [readable(circuit) for circuit in models]
+        if fixed is not None:
             learned, circuits = _with_fixed(learned, circuits, fixed, rows.target)
         explained = {} if learned.validation is None else dict(learned.validation.explained)
         points = []
-        for point, circuit in zip(learned.points, circuits, strict=True):
+        for model, circuit in zip(learned.points, circuits, strict=True):
             conditions = count_conditions(circuit)
-            support = rule_support(circuit.rule_values(values), some.weight)
-            r2 = explained.pop(point.budget, None)
-            points.append(Point(point.budget, sum(conditions), len(conditions), r2, circuit, tuple(support)))
+            support = rule_support(circuit.rule_values(given.values), given.weight)
+            r2 = explained.pop(model.budget, None)
+            points.append(Point(model.budget, sum(conditions), len(conditions), r2, circuit, tuple(support)))
         # last: the codes of the table are those of all categories
         n_kept = learned.chosen + 1
         circuits = without_unused_categories(circuits[:n_kept])
@@ -338,9 +321,8 @@ class RuleRegressor(EditableRegressor):
         if validation is not None and size in validation.predicted:
             spread, mean = rows.target.spread, rows.target.mean
             y, predicted = (mean + spread * part for part in (validation.y, validation.predicted[size]))
-            source: Source = "rows set aside" if were_set_aside else "folds"
             # Held-out predictions of what fixed rules leave do not tell how errors grow with the prediction.
-            scale = Scale() if fixed.circuit.rules else None
+            scale = None if fixed is None else Scale()
             self._set_intervals(predicted, y, validation.weight, source, scale)
 
 

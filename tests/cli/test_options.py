@@ -47,10 +47,11 @@ def test_a_dry_run_shows_the_columns(table, tmp_path):
 
 def test_any_parameter_can_be_set(table, tmp_path):
     """`--set`, `--loss` and `--jobs` are parameters of the learner, read as Python reads them."""
-    assert fit(table, tmp_path, "--loss", "huber", "--jobs", "1", "--set", "max_categories=none").exit_code == 0
+    options = ("--loss", "quantile", "--jobs", "1", "--set", "max_categories=none", "--set", "quantile=0.9")
+    assert fit(table, tmp_path, *options).exit_code == 0
     model = dln.load(tmp_path / "m.dln")
-    assert (model.hidden_layer_sizes, model.max_epochs, model.loss) == ((20, 20), 3, "huber")
-    assert model.max_categories is None
+    assert (model.hidden_layer_sizes, model.max_epochs, model.loss) == ((20, 20), 3, "quantile")
+    assert (model.max_categories, model.quantile) == (None, 0.9)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_any_parameter_can_be_set(table, tmp_path):
     [
         ("max_epoch=3", "--set: DLNRegressor has no parameter 'max_epoch'; did you mean 'max_epochs'?"),
         ("max_epochs=0", "--set: The 'max_epochs' parameter of DLNRegressor must be an int in the range [1, inf)."),
+        ("quantile=0.9", "--set: quantile=0.9 needs loss='quantile', got loss='squared_error'"),
         ("max_epochs", "--set must be a name and a value like loss=huber, got 'max_epochs'"),
         ("n_jobs=0", "--set: The 'n_jobs' parameter of DLNRegressor must be an int in the range (-inf, -1]"),
     ],

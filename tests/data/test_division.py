@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
-from dln.data._division import IN_TURN, ForwardChaining, group_codes, read_division
-from dln.data._folds import group_fold_weights, held_out_groups
+from dln.data._division import IN_TURN, ForwardChaining, group_codes, group_fold_weights, held_out_groups, read_division
 
 X, Y = np.arange(12.0).reshape(-1, 1), np.arange(12.0)
 GROUPS = np.repeat(["b", "a", "c"], 4)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.data._folds import fold_weights, repeats_inputs, row_counts
+from dln.data._division import fold_weights, repeats_inputs, row_counts
 from dln.data._rows import canonical_rows
 
 

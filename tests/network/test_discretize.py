@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from dln.circuit._circuit import Column, from_grid, to_grid
 from dln.data._encoding import learn_encoder
 from dln.data._target import Target
-from dln.network._discretize import discretize
-from dln.network._layout import Data
-from dln.network._network import Architecture, build_network, open_links, tree_cutoffs
+from dln.network._circuits import discretize
+from dln.network._network import Architecture, Data, build_network, open_links, tree_cutoffs
 from dln.network._train import Plan, Trained, train
 from plans import PLAN, outputs
 

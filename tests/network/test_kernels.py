@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dln.network import _kernels as kernels
-from dln.network import _layout as layout
 from dln.network._lanes import LANES, exp_minus_abs, load, store
-from dln.network._network import Architecture, Network, build_network
+from dln.network._network import Architecture, Data, Network, build_network, kernel_arrays
 from plans import outputs
 from reference import Forward, Loss, ReferenceNetwork, Relaxation, mean_loss
 
@@ -40,19 +39,18 @@ def random_network(rng: np.random.Generator, *, concatenate: bool, links: int = 
     p.gate_logits[:] = rng.normal(0, 1, p.gate_logits.shape)
     p.weights[:] = rng.normal(0, 1, p.weights.shape)
     p.sum_logits[:] = rng.normal(1, 1, p.sum_logits.shape)
-    for logits in (p.link_a_logits, p.link_b_logits):
-        spare = logits < -1e20
-        logits[:] = rng.normal(0, 1, logits.shape)
-        logits[spare] = -1e30
+    spare = p.link_logits < -1e20
+    p.link_logits[:] = rng.normal(0, 1, p.link_logits.shape)
+    p.link_logits[spare] = -1e30
     return network
 
 
-def random_data(rng: np.random.Generator, network: Network, n: int) -> layout.Data:
+def random_data(rng: np.random.Generator, network: Network, n: int) -> Data:
     """Rows with missing numbers (-1), bits and uneven weights."""
     n_scaled = int(network.wiring.threshold_input.max()) + 1
     numbers = rng.uniform(0, 1, (n, n_scaled)).astype(np.float32)
     numbers[rng.uniform(size=numbers.shape) < 0.1] = -1.0
-    return layout.Data(
+    return Data(
         numbers=numbers,
         bits=rng.integers(0, 2, (n, network.wiring.n_bits)).astype(np.float32),
         target=rng.normal(0, 1, n).astype(np.float32),
@@ -129,7 +127,7 @@ def test_the_weight_of_a_closed_link_stays_where_it_is(relaxation: Relaxation) -
 
 def kernel_gradients(
     network: Network,
-    data: layout.Data,
+    data: Data,
     relaxation: int,
     loss: int,
     parameter: float,
@@ -138,7 +136,7 @@ def kernel_gradients(
     """Loss, gradients by group and outputs of one batch."""
     n = len(data.target)
     settings = kernels.Settings(relaxation, temperature, 0.8, loss, parameter, n)
-    arrays = layout.arrays(network, data.numbers.shape[1])
+    arrays = kernel_arrays(network, data.numbers.shape[1])
     arrays.gradients[:] = np.nan
     no_rates = np.zeros(arrays.sections.size - 1)
     total = kernels.train_epoch(arrays, data, np.arange(n), settings, no_rates, 0)

@@ -28,14 +28,13 @@ def test_candidates_come_before_their_neuron(concatenate):
     """A neuron chooses among rows that are evaluated before it: the order of rows is an order of evaluation."""
     wiring = network(concatenate_inputs=concatenate).wiring
     own = wiring.first_neuron + np.arange(wiring.n_neurons)
-    assert (wiring.links_a < own).all()
-    assert (wiring.links_b < own).all()
+    assert (wiring.links < own).all()
 
 
 def test_candidates_of_a_neuron_are_distinct():
     """No candidate is drawn twice for the same input of a neuron."""
     wiring = network().wiring
-    for links in (wiring.links_a, wiring.links_b):
+    for links in wiring.links:
         assert all(len(set(column)) == 3 for column in links.T)
 
 
@@ -44,7 +43,7 @@ def test_without_concatenation_later_layers_see_only_the_layer_before():
     wiring = network(concatenate_inputs=False).wiring
     second = slice(6, 11)
     first_layer = set(range(wiring.first_neuron, wiring.first_neuron + 6))
-    assert set(wiring.links_a[:, second].ravel()) <= first_layer
+    assert set(wiring.links[:, :, second].ravel()) <= first_layer
     assert wiring.n_thresholds == 3
 
 
@@ -60,7 +59,7 @@ def test_every_layer_has_its_own_thresholds_with_the_same_start():
 def test_spare_candidates_are_closed_for_ever():
     """If a layer has fewer inputs than candidates, the spare ones carry no probability."""
     net = network(n_candidate_links=20)
-    first = net.parameters.link_a_logits[:, 0]
+    first = net.parameters.link_logits[0, :, 0]
     assert (first == np.float32(CLOSED_LOGIT)).sum() == 20 - 5
     assert (first > -1).sum() == 5
 
@@ -68,7 +67,7 @@ def test_spare_candidates_are_closed_for_ever():
 def test_initial_logits_and_gates():
     """Gate and link logits start in (-0.1, 0.1), those of the sum open; candidate gates follow a fixed order."""
     net = network()
-    for logits in (net.parameters.gate_logits, net.parameters.link_a_logits, net.parameters.sum_logits - 2.0):
+    for logits in (net.parameters.gate_logits, net.parameters.link_logits, net.parameters.sum_logits - 2.0):
         assert np.abs(logits).max() <= 0.1 + 1e-6
     assert open_links(net.parameters.sum_logits, 1.0, 0.8).all()
     assert tuple(net.wiring.gates) == CANDIDATE_ORDER[:8]
@@ -78,7 +77,7 @@ def test_same_seed_same_network():
     """A seed decides wiring and values."""
     one, two, other = network(1), network(1), network(2)
     np.testing.assert_array_equal(one.parameters.flat, two.parameters.flat)
-    np.testing.assert_array_equal(one.wiring.links_a, two.wiring.links_a)
+    np.testing.assert_array_equal(one.wiring.links, two.wiring.links)
     assert (one.parameters.flat != other.parameters.flat).any()
 
 

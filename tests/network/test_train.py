@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dln.network._layout import Data
-from dln.network._network import Architecture, Network, build_network
+from dln.network._network import Architecture, Data, Network, build_network
 from dln.network._train import take, train
 from plans import PLAN
 
@@ -102,7 +101,7 @@ def test_alternating_phases_train_functions_and_links_in_turns():
     plans = [replace(PLAN, phases="alternating", max_epochs=n) for n in (1, 2)]
     snapshots += [train(network, data, every(data), None, plan, seed=0).network.parameters for plan in plans]
     start, first, second = (s.groups() for s in snapshots)
-    for name in ("link_a_logits", "link_b_logits", "sum_logits"):
+    for name in ("link_logits", "sum_logits"):
         np.testing.assert_array_equal(start[name], first[name])
         assert (first[name] != second[name]).any()
     for name in ("bias", "slope", "gate_logits"):

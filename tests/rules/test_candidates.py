@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.rules._candidates import grow, select, select_sizes
 from dln.rules._constants import MIN_GROWN
 from dln.rules._expression import length
 from dln.rules._rule_set import RuleSet
+from dln.rules._search import grow, select, select_sizes
 from dln.rules._task import Task
 from dln.solve._select import Budget, distinct
 from learned import expressions_of, refitted, seeds, some_task, task_of
@@ -85,9 +85,9 @@ def test_quick_choices_for_several_sizes_keep_them():
     task = some_task(5)
     candidates = expressions_of(task, 5, 40, max_length=4)
     sizes = (5, 10, 20)
-    found = select_sizes(task, candidates, [Budget(size, 4, size) for size in sizes])
-    losses = [refitted(task, [task.signals(one) for one in some])[0] for some in found]
-    assert all(sum(map(length, some)) <= size for some, size in zip(found, sizes, strict=True))
+    found = select_sizes(task, candidates, Budget(20, 4, 20), sizes)
+    losses = [refitted(task, found[size].fires)[0] for size in sizes]
+    assert all(found[size].n_conditions <= size for size in sizes)
     assert losses == sorted(losses, reverse=True)
 
 
@@ -95,7 +95,8 @@ def test_nothing_to_choose_from():
     """No candidates, or only constant ones, give an empty choice."""
     task = some_task(0)
     assert select(task, [], Budget(10, 3, 10)) == []
-    assert [list(some) for some in select_sizes(task, [], [Budget(10, 3, 10)])] == [[]]
+    assert len(select_sizes(task, [], Budget(10, 3, 10), [10])[10]) == 0
+    assert select_sizes(task, [], Budget(10, 3, 10), []) == {}
 
 
 def test_equal_and_opposite_rules_count_once():

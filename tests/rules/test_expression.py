@@ -34,7 +34,7 @@ def test_signals_are_what_the_gates_make_of_the_tests(seed):
 def test_a_part_can_be_forced(seed, value):
     """`forced` is where the expression would fire if the part were always, or never, true."""
     _, inputs, signals, expression = drawn(seed)
-    n = inputs.n_inputs
+    n = len(inputs.n_bins)
     # A test that always holds, or never: no bin is below 0.
     fixed = OneTest(0, -1, negated=not value)
     assert n
@@ -62,4 +62,4 @@ def test_tests_are_forgotten_when_they_are_too_many(monkeypatch):
     for _ in range(100):
         signals(OneTest(0, int(rng.integers(200)), negated=False))
         assert len(signals._tests) <= 10
-    assert inputs.n_rows == 40
+    assert inputs.bins.shape[1] == 40

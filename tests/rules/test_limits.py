@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dln.circuit._constraints import Interactions, Monotone
-from dln.rules._candidates import grow, select
 from dln.rules._expression import FORBIDDEN, Limits
 from dln.rules._expression import Test as InputTest
-from dln.rules._local_search import polish, shrink
 from dln.rules._rule_set import RuleSet
+from dln.rules._search import grow, polish, select, shrink
 from dln.solve._select import Budget
 from learned import expressions_of, seeds, some_task, task_of
 

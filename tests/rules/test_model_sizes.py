@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dln.rules._constants import MEMBER
-from dln.rules._model_sizes import SizedRules, Validation, member, n_members, smallest_good
+from dln.rules._learn import SizedRules, Validation, shares, smallest_good
 from dln.rules._rule_set import RuleSet
 from dln.solve._select import Budget
 from learned import some_expression, some_task
@@ -37,9 +37,10 @@ def test_the_mean_of_models_predicts_their_mean(n_members):
 def test_members_share_the_budget(conditions, rules, n_models):
     """A budget for several models is kept by all of them together; where rules are limited there is one model."""
     budget = Budget(conditions, 6, rules)
-    assert n_members(budget) == n_models
-    assert member(budget).conditions * n_models <= conditions
-    assert n_members(budget) == 1 or member(budget).conditions >= MEMBER
+    _, one, n_found = shares(budget)
+    assert n_found == n_models
+    assert one.conditions * n_models <= conditions
+    assert n_models == 1 or one.conditions >= MEMBER
 
 
 def test_the_smallest_size_within_one_standard_error_of_the_best_is_taken():

@@ -10,7 +10,7 @@ from learned import seeds, some_inputs
 def plain_scan(inputs, weight, penalty, min_weight, base, change, residual):
     """Return the best gain and test of every input and sense, by trying every cut-off."""
     found = {}
-    for k in range(inputs.n_inputs):
+    for k in range(len(inputs.n_bins)):
         for negated in (False, True):
             for b in range(inputs.n_bins[k] - 1):
                 test = (inputs.bins[k] > b) != negated
@@ -32,14 +32,14 @@ def test_the_scan_finds_what_trying_every_test_finds(seed):
     """
     rng = np.random.default_rng(seed)
     inputs = some_inputs(rng, int(rng.integers(10, 160)), int(rng.integers(1, 4)), int(rng.integers(0, 4)))
-    n = inputs.n_rows
+    n = inputs.bins.shape[1]
     weight = rng.integers(1, 4, n).astype(np.float64)
     residual = rng.normal(size=n)
     fires, never, always = rng.random((3, n)) < 0.5
     always |= never  # rules are monotone in their parts
     change = always.astype(np.int8) - never.astype(np.int8)
     scanner = Scanner(inputs, weight, 0.3, min(5.0, weight.sum() / 4))
-    kinds = scanner(fires, never, always, residual, 2 * inputs.n_inputs)
+    kinds = scanner(fires, never, always, residual, 2 * len(inputs.n_bins))
     joins = ((never, change * fires), (np.where(fires, always, never), change * ~fires), (never, change))
     for kind, (base, by) in enumerate(joins):
         expected = plain_scan(inputs, weight, 0.3, min(5.0, weight.sum() / 4), base.astype(int), by, residual)

@@ -9,10 +9,9 @@ import pytest
 from dln.circuit._circuit import IsIn
 from dln.data._division import IN_TURN, Folds
 from dln.rules import _task
-from dln.rules._bins import Inputs, YesNoInput
-from dln.rules._target_mix import Y_ONLY, Distillation, TargetMix
+from dln.rules._bins import Inputs
 from dln.rules._task import Sample, Task, most_telling_inputs
-from dln.rules._teachers import CrossFitPredictions, cross_fit, n_teachers
+from dln.rules._teachers import Y_ONLY, CrossFitPredictions, Distillation, TargetMix, cross_fit, n_teachers
 from learned import some_inputs, some_task, task_of
 
 
@@ -33,26 +32,27 @@ def predictions_of(folds, n_synthetic=7):
     n_folds, n = folds.training.shape
     by_fold = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n)
     synthetic = 100.0 * np.arange(n_folds)[:, np.newaxis] + np.arange(n_synthetic)
-    return CrossFitPredictions(folds, by_fold, synthetic, 0.5)
+    return CrossFitPredictions(by_fold, synthetic, 0.5)
 
 
 def test_out_of_fold_predictions_are_of_teachers_that_have_not_seen_the_row():
     """A row's out-of-fold prediction is of its own fold's teachers, its in-fold prediction the mean of the others'."""
-    predictions = predictions_of(plain_folds(20))
-    rows = np.arange(20)
-    np.testing.assert_array_equal(predictions.out_of_fold, 100.0 * (rows % 5) + rows)
+    folds, rows = plain_folds(20), np.arange(20)
+    predictions = predictions_of(folds)
+    np.testing.assert_array_equal(predictions.mean(folds.held_out), 100.0 * (rows % 5) + rows)
+    in_fold = predictions.mean(folds.training)
     for i in range(20):
         others = [predictions.by_fold[k, i] for k in range(5) if k != i % 5]
-        assert predictions.in_fold[i] == pytest.approx(np.mean(others))
-    np.testing.assert_array_equal(predictions.synthetic, 200.0 + np.arange(7))
+        assert in_fold[i] == pytest.approx(np.mean(others))
 
 
 def test_a_row_held_out_in_parts_is_predicted_as_its_copies_would_be_on_average():
     """A row of weight four that is dealt to two folds as 3 and 1 has the mean prediction of four such rows."""
     parts = np.array([[3.0, 1.0], [1.0, 0.0]])
-    predictions = predictions_of(Folds(parts, np.array([4.0, 1.0]) - parts))
-    assert predictions.out_of_fold[0] == pytest.approx((3 * 0.0 + 1 * 100.0) / 4)
-    assert predictions.in_fold[0] == pytest.approx((1 * 0.0 + 3 * 100.0) / 4)
+    folds = Folds(parts, np.array([4.0, 1.0]) - parts)
+    predictions = predictions_of(folds)
+    assert predictions.mean(folds.held_out)[0] == pytest.approx((3 * 0.0 + 1 * 100.0) / 4)
+    assert predictions.mean(folds.training)[0] == pytest.approx((1 * 0.0 + 3 * 100.0) / 4)
 
 
 def test_rows_in_few_folds_have_the_labels_that_there_are():
@@ -61,8 +61,8 @@ def test_rows_in_few_folds_have_the_labels_that_there_are():
     sample = sample_of(inputs, np.array([1.0, 2.0, 3.0, 4.0]))
     folds = Folds(np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]), np.array([[1.0, 0, 0, 0], [1.0, 1.0, 0, 0]]))
     predictions = predictions_of(folds)
-    np.testing.assert_array_equal(predictions.out_of_fold, [np.nan, 1.0, 102.0, np.nan])
-    np.testing.assert_array_equal(predictions.in_fold, [50.0, 101.0, np.nan, np.nan])
+    np.testing.assert_array_equal(predictions.mean(folds.held_out), [np.nan, 1.0, 102.0, np.nan])
+    np.testing.assert_array_equal(predictions.mean(folds.training), [50.0, 101.0, np.nan, np.nan])
     task = Distillation(sample, folds, inputs.at(np.arange(7) % 4), predictions).task(
         TargetMix(0.0, use_synthetic=True)
     )
@@ -83,8 +83,9 @@ def test_a_trial_sees_nothing_of_its_fold():
         np.testing.assert_allclose(task.target[16:], 100.0 * fold + np.arange(7))
         np.testing.assert_array_equal(distillation.held_out(fold).y, sample.y[fold::5])
         assert task.weight[:16].sum() == pytest.approx(task.weight[16:].sum())
-    whole = distillation.task(Y_ONLY)
-    np.testing.assert_array_equal(whole.target, sample.y)
+    np.testing.assert_array_equal(distillation.task(Y_ONLY).target, sample.y)
+    whole = distillation.task(TargetMix(1.0, use_synthetic=True))
+    np.testing.assert_array_equal(whole.target[20:], 200.0 + np.arange(7))
 
 
 def test_a_trial_learns_from_the_weight_that_its_fold_does_not_hold_out():
@@ -116,10 +117,11 @@ def test_teachers_are_ahead_of_the_mean_and_blended(friedman):
     with ThreadPoolExecutor(2) as pool:
         predictions = cross_fitted(sample, 2, pool.map, synthetic)
     assert predictions.explained > 0.6
-    error = np.mean((predictions.out_of_fold - sample.y) ** 2)
+    folds = plain_folds(200)
+    error = np.mean((predictions.mean(folds.held_out) - sample.y) ** 2)
     assert predictions.explained == pytest.approx(1 - error / np.var(sample.y))
-    assert np.mean((predictions.in_fold - sample.y) ** 2) < error
-    assert predictions.synthetic.shape == (50,)
+    assert np.mean((predictions.mean(folds.training) - sample.y) ** 2) < error
+    assert predictions.synthetic_by_fold.shape == (5, 50)
     again = cross_fitted(sample, 2, synthetic=synthetic)
     np.testing.assert_array_equal(again.by_fold, predictions.by_fold)
 
@@ -140,7 +142,7 @@ def test_all_kinds_of_teachers_take_missing_numbers_and_bits():
     task = some_task(0, n_rows=80)
     predictions = cross_fitted(sample_of(task.inputs, task.target, task.weight), 4)
     assert np.isfinite(predictions.by_fold).all()
-    assert np.isfinite(predictions.synthetic).all()
+    assert np.isfinite(predictions.synthetic_by_fold).all()
 
 
 def test_without_time_for_all_teachers_there_are_none(friedman):
@@ -185,7 +187,7 @@ def test_one_row_makes_no_rule(min_weight, n_found):
     """One row of the table weighs as much as many synthetic rows, and is still one: no rule is made for it."""
     bits = (np.arange(440) == 0).astype(np.uint8)
     task = Task(
-        Inputs((YesNoInput(IsIn(0, (1,))),), bits[np.newaxis], np.array([2], np.int32)),
+        Inputs((IsIn(0, (1,)),), bits[np.newaxis], np.array([2], np.int32)),
         100.0 * bits,
         np.repeat([1.0, 0.1], [40, 400]),
         min_weight,

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
+from dln.solve._losses import Loss
 from dln.solve._select import Budget, Candidates
 from dln.solve._weights import solve_weights, solve_with_signs
 
@@ -33,7 +34,7 @@ def test_every_loss_keeps_the_signs():
     rules = rng.random((3, 200)) < 0.5
     y = np.array([2.0, -3.0, 1.0]) @ rules + rng.normal(size=200)
     for loss in ("squared_error", "huber", "absolute_error", "quantile"):
-        _, weights = solve_weights(rules, y, np.ones(200), 1e-3, loss=loss, signs=np.array([-1, -1, 0]))
+        _, weights = solve_weights(rules, y, np.ones(200), 1e-3, Loss(loss), signs=np.array([-1, -1, 0]))
         assert weights[0] == 0.0
         assert weights[1] < -2.0 < 0.5 < weights[2]
 

@@ -34,8 +34,8 @@ def test_weights_of_rows_are_repetitions(problem):
     rules, y, weight = problem
     rows = np.repeat(np.arange(400), weight.astype(int))
     for loss in ("squared_error", "absolute_error"):
-        one = solve_weights(rules, y, weight, 1e-3, loss=loss)
-        two = solve_weights(rules[:, rows], y[rows], np.ones(len(rows)), 1e-3, loss=loss)
+        one = solve_weights(rules, y, weight, 1e-3, Loss(loss))
+        two = solve_weights(rules[:, rows], y[rows], np.ones(len(rows)), 1e-3, Loss(loss))
         np.testing.assert_allclose(one[1], two[1], rtol=1e-6, atol=1e-8)
 
 
@@ -44,18 +44,18 @@ def test_quantiles_are_nearly_the_best(problem, quantile):
     """The quantile loss is within two percent of that of scikit-learn's linear program."""
     rules, y, _ = problem
     ones = np.ones(400)
-    intercept, weights = solve_weights(rules, y, ones, 1e-6, loss="quantile", quantile=quantile)
+    intercept, weights = solve_weights(rules, y, ones, 1e-6, Loss("quantile", quantile))
     table = rules.T.astype(np.float64)
     best = QuantileRegressor(quantile=quantile, alpha=0.0).fit(table, y).predict(table)
     loss = Loss("quantile", quantile)
-    assert loss.total(y - intercept - weights @ rules, ones) <= 1.02 * loss.total(y - best, ones)
+    assert loss.each(y - intercept - weights @ rules).sum() <= 1.02 * loss.each(y - best).sum()
 
 
 def test_absolute_error_is_the_median(problem):
     """The absolute loss is the quantile loss of one half."""
     rules, y, weight = problem
-    a = solve_weights(rules, y, weight, 1e-3, loss="absolute_error")
-    b = solve_weights(rules, y, weight, 1e-3, loss="quantile", quantile=0.5)
+    a = solve_weights(rules, y, weight, 1e-3, Loss("absolute_error"))
+    b = solve_weights(rules, y, weight, 1e-3, Loss("quantile", 0.5))
     np.testing.assert_allclose(a[1], b[1], atol=2e-2)
 
 
@@ -64,7 +64,7 @@ def test_huber_is_not_led_astray(problem):
     rules, y, _ = problem
     truth = np.array([3.0, -2.0, 1.0, 0.5, 0.0, 1.5])
     ones = np.ones(400)
-    _, huber = solve_weights(rules, y, ones, 1e-6, loss="huber")
+    _, huber = solve_weights(rules, y, ones, 1e-6, Loss("huber"))
     _, square = solve_weights(rules, y, ones, 1e-6)
     assert np.abs(huber - truth).max() < np.abs(square - truth).max()
     np.testing.assert_allclose(huber, HuberRegressor(alpha=0.0).fit(rules.T, y).coef_, atol=0.5)
@@ -134,4 +134,4 @@ def test_hubers_loss_is_scikit_learns():
     """Huber's loss turns from square to line at one, as scikit-learn's does."""
     residual = np.linspace(-3, 3, 61)
     expected = np.where(np.abs(residual) <= 1, residual**2 / 2, np.abs(residual) - 0.5)
-    assert Loss("huber").total(residual, np.ones(61)) == pytest.approx(expected.sum())
+    assert Loss("huber").each(residual).sum() == pytest.approx(expected.sum())

@@ -89,7 +89,7 @@ def fit(
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     parameters |= _options.constraints(learner, monotone, interactions, fixed_rule)
     parameters |= {name: value for name, value in (("loss", loss), ("n_jobs", jobs)) if value is not None}
-    parameters |= {"random_state": seed, **_options.settings(learner, setting or ())}
+    parameters |= {"random_state": seed, **_options.settings(learner, setting or (), loss)}
     file, data = read_training_table(table, chosen, fewest=FEWEST_TO_TEST if test_size and not dry_run else 2)
     if dry_run:
         show_dry_run(file, data, chosen, as_json=as_json)
@@ -155,8 +155,7 @@ def split_rows(
     import numpy as np
 
     if labels is not None and n_test:
-        from dln.data._division import group_codes
-        from dln.data._folds import held_out_groups
+        from dln.data._division import group_codes, held_out_groups
 
         codes = group_codes(labels, np.ones(n_rows, dtype=np.bool_))
         if by_time:

@@ -103,8 +103,8 @@ def limits(
     return given
 
 
-def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
-    """Return the parameters of ``--set``, checked as the learner checks them."""
+def settings(learner: str, given: Sequence[str], loss: str | None = None) -> dict[str, Any]:
+    """Return the parameters of ``--set``, checked as the learner checks them, with the loss if there is one."""
     if not given:
         return {}
     from dln import DLNRegressor, RuleRegressor
@@ -123,7 +123,7 @@ def settings(learner: str, given: Sequence[str]) -> dict[str, Any]:
         except (ValueError, SyntaxError):
             values[name] = text
     try:
-        kind(**values)._validate_params()  # noqa: SLF001 (scikit-learn's own check, as `fit` does it)
+        kind(**{"loss": loss or "squared_error", **values})._validate_params()  # noqa: SLF001 (scikit-learn's own check, as `fit` does it)
     except ValueError as error:
         raise UsageError(f"--set: {error}") from error
     return values

@@ -150,13 +150,15 @@ def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False)
 
     `first_row` is that of messages; `learns` warns of whole numbers that float64 rounds.
     """
-    may_round = learns and _may_hold_large_whole_numbers(raw)
     if isinstance(raw, nw.Series):
+        may_round = raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
         if isinstance(raw.dtype, TEXT_DTYPES):
             if raw.null_count() < len(raw):
                 raise _not_numbers(name, "text")
             return np.full(len(raw), np.nan)
         raw = as_array(raw, name)
+    else:
+        may_round = raw.dtype.kind in "iuO"
     if raw.dtype.kind == "O":
         raw = _object_numbers(raw, name, first_row)
     elif raw.dtype.kind == "c":
@@ -168,19 +170,13 @@ def numbers_of(raw: Raw, name: str, *, first_row: int = 0, learns: bool = False)
     values = raw if is_plain(raw) else raw.astype(np.float64)
     if raw.dtype.kind == "f":
         check_finite(values, name, first_row)
-    if may_round and (np.abs(values) >= LARGEST_WHOLE).any():
+    if learns and may_round and (np.abs(values) >= LARGEST_WHOLE).any():
         message = (
             f"column {name!r} holds whole numbers above 2**53, which float64 rounds, so that different ones may become "
             "equal: if they are identifiers, name the column in categorical_features, or drop it"
         )
         warnings.warn(message, PrecisionWarning, stacklevel=2)
     return values
-
-
-def _may_hold_large_whole_numbers(raw: Raw) -> bool:
-    if isinstance(raw, nw.Series):
-        return raw.dtype.is_integer() or isinstance(raw.dtype, (nw.Decimal, nw.Object))
-    return raw.dtype.kind in "iuO"
 
 
 def is_plain(array: npt.NDArray[Any]) -> bool:

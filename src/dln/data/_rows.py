@@ -21,6 +21,7 @@ from dln.data._dates import WEEKDAYS
 from dln.data._source import read_together, refuse_mask
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
 #: Rows that are hashed at once: a column is converted to float64 in pieces, never as a whole, and of an array that is
 #: stored row by row, the first column brings the others into the cache.

@@ -1,7 +1,7 @@
 """The paper's equations as fused Numba loops: what `tests/reference.py` states, fast.
 
 A step chooses and mixes candidates, passes a batch forward, its derivatives backward, and moves the parameters by
-Adam. Backward functions add to the gradients. What is read and written is laid out in `_layout.py`.
+Adam. Backward functions add to the gradients. What is read and written is laid out in `_network.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 import numba
 import numpy as np
 
-from dln._compile import compiled, inner, is_compiled
+from dln._compile import compiled, inner
 from dln.network._lanes import LANES, any_nonzero, exp_minus_abs, load, splat, store, total, where_greater
-from dln.network._layout import Arrays, Data, Float32, Float64, Int64
+from dln.network._network import Arrays, Data, Float32, Float64, Int64
 
 #: How the discrete choices are relaxed.
 SOFT, SEPARATE, NEURON = 0, 1, 2
@@ -49,11 +49,6 @@ class Settings(NamedTuple):
     loss: int
     loss_parameter: float  # the quantile, or Huber's delta
     batch_size: int
-
-
-def are_compiled() -> bool:
-    """Return True if this process or another one has compiled all that training calls."""
-    return all(is_compiled(kernel) for kernel in (train_epoch, evaluate))
 
 
 @_inner

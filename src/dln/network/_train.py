@@ -16,10 +16,19 @@ from typing import Final, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dln._compile import is_compiled
 from dln._interrupt import Deadline, worker_threads
 from dln.network import _kernels as kernels
-from dln.network import _layout as layout
-from dln.network._network import Architecture, Float32, Network, build_network, open_links, tree_cutoffs
+from dln.network._network import (
+    Architecture,
+    Data,
+    Float32,
+    Network,
+    build_network,
+    kernel_arrays,
+    open_links,
+    tree_cutoffs,
+)
 
 Rows = npt.NDArray[np.integer]
 Schedule = Literal["constant", "cosine"]
@@ -40,7 +49,7 @@ _LOSSES: Final = {
 }
 #: Parameter groups that the two alternating phases train; rule weights follow in both.
 _FUNCTIONS: Final = ("bias", "slope", "gate_logits", "weights")
-_LINKS: Final = ("link_a_logits", "link_b_logits", "sum_logits", "weights")
+_LINKS: Final = ("link_logits", "sum_logits", "weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +71,6 @@ class Plan:
     train_sum_links: bool = True
     """False: the links of the sum stay as they start, open."""
 
-    def settings(self, epoch: int) -> kernels.Settings:
-        return kernels.Settings(
-            relaxation=_RELAXATIONS[self.straight_through],
-            temperature=self.temperature_at(epoch),
-            sum_threshold=self.sum_link_threshold,
-            loss=_LOSSES[self.loss],
-            loss_parameter=self.quantile if self.loss == "quantile" else HUBER_DELTA,
-            batch_size=self.batch_size,
-        )
-
     def temperature_at(self, epoch: int) -> float:
         """Return τ in an epoch, counted from 0: multiplied by γ after each, not below τ_min."""
         return max(self.temperature * self.temperature_decay**epoch, min(self.temperature, self.min_temperature))
@@ -87,11 +86,11 @@ class Plan:
 class NetworkTask:
     """Data, shape and plan of a training, and one seed for each network."""
 
-    data: layout.Data
+    data: Data
     """All rows, with the weights that they are trained with, of mean one over the rows to train on."""
     rows: npt.NDArray[np.integer]
     """The rows to train on, ascending."""
-    validation: layout.Data | None
+    validation: Data | None
     architecture: Architecture
     plan: Plan
     seeds: tuple[int, ...]
@@ -146,7 +145,7 @@ def train_networks(
     cutoffs = initial_cutoffs(task)
     if not task.data.bits.shape[1] and not any(len(c) for c in cutoffs):
         return []  # the columns or the target are constant: there is nothing to decide by
-    if not kernels.are_compiled():
+    if not all(map(is_compiled, (kernels.train_epoch, kernels.evaluate))):
         progress.say_compiling()
     progress.networks(len(task.seeds), task.plan.max_epochs)
     watch = _Watch(callbacks, progress, deadline)
@@ -161,8 +160,13 @@ def train_networks(
                     watch.stop = True
         finally:
             watch.stop = True  # whatever ended the wait, the workers are to end too
-    trained = [_result(i, future) for i, future in enumerate(futures)]
-    return [network for network in trained if network is not None]
+    for i, future in enumerate(futures):
+        if isinstance(error := future.exception(), MemoryError):
+            raise MemoryError(
+                f"network {i + 1} did not fit in memory ({error}): try fewer rows, smaller hidden_layer_sizes, "
+                "a smaller batch_size or n_jobs=1"
+            ) from error
+    return [network for future in futures if (network := future.result()) is not None]
 
 
 def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Watch) -> Trained | None:
@@ -178,9 +182,9 @@ def _train_one(task: NetworkTask, cutoffs: list[Float32], index: int, watch: _Wa
 
 def train(
     network: Network,
-    data: layout.Data,
+    data: Data,
     rows: Rows,
-    validation: layout.Data | None,
+    validation: Data | None,
     plan: Plan,
     *,
     seed: int,
@@ -194,13 +198,31 @@ def train(
     """
     best, best_epoch, best_loss = network.parameters.flat, 1, np.inf
     network = network.with_parameters(best.copy())
-    arrays = layout.arrays(network, data.numbers.shape[1])
+    arrays = kernel_arrays(network, data.numbers.shape[1])
+    groups, frozen = network.parameters.groups(), () if plan.train_sum_links else ("sum_logits",)
     epochs: list[Epoch] = []
     for epoch in range(plan.max_epochs):
-        settings, rate = plan.settings(epoch), plan.learning_rate_at(epoch)
-        order, n_steps = _shuffled(rows, seed, epoch), epoch * -(-len(rows) // plan.batch_size)
-        summed = kernels.train_epoch(arrays, data, order, settings, _rates(network, plan, epoch, rate), n_steps)
-        validation_loss = None if validation is None else _hard_loss(arrays, validation, settings)
+        rate = plan.learning_rate_at(epoch)
+        settings = kernels.Settings(
+            relaxation=_RELAXATIONS[plan.straight_through],
+            temperature=plan.temperature_at(epoch),
+            sum_threshold=plan.sum_link_threshold,
+            loss=_LOSSES[plan.loss],
+            loss_parameter=plan.quantile if plan.loss == "quantile" else HUBER_DELTA,
+            batch_size=plan.batch_size,
+        )
+        order = np.random.default_rng([seed, epoch]).permutation(len(rows))
+        for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
+            part = slice(start, start + CHUNK)
+            order[part] = rows[order[part]]
+        trained = groups if plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS
+        rates = np.array([rate if name in trained and name not in frozen else 0.0 for name in groups])
+        summed = kernels.train_epoch(arrays, data, order, settings, rates, epoch * -(-len(rows) // plan.batch_size))
+        validation_loss = None
+        if validation is not None:  # of the network as it will be discretised
+            hard, n = settings._replace(relaxation=kernels.NEURON), len(validation.target)
+            loss = kernels.evaluate(arrays, validation, np.arange(n), hard, np.empty(n))
+            validation_loss = loss / float(validation.weight.sum())
         is_best = validation_loss is None or validation_loss < best_loss
         is_open = open_links(network.parameters.sum_logits, settings.temperature, plan.sum_link_threshold)
         metrics = Epoch(
@@ -222,29 +244,6 @@ def train(
     return Trained(network.with_parameters(best), plan.temperature_at(best_epoch - 1), best_epoch, tuple(epochs))
 
 
-def _shuffled(rows: Rows, seed: int, epoch: int) -> Rows:
-    order = np.random.default_rng([seed, epoch]).permutation(len(rows))
-    for start in range(0, len(order), CHUNK):  # in place: an index of millions of rows is large
-        part = slice(start, start + CHUNK)
-        order[part] = rows[order[part]]
-    return order
-
-
-def _rates(network: Network, plan: Plan, epoch: int, rate: float) -> npt.NDArray[np.float64]:
-    """Return a learning rate for every parameter group; 0 for those that are not trained in this epoch."""
-    names = list(network.parameters.groups())
-    trained = set(names if plan.phases == "unified" else _FUNCTIONS if epoch % 2 == 0 else _LINKS)
-    if not plan.train_sum_links:
-        trained.discard("sum_logits")
-    return np.array([rate if name in trained else 0.0 for name in names])
-
-
-def _hard_loss(arrays: layout.Arrays, data: layout.Data, settings: kernels.Settings) -> float:
-    rows, hard = np.arange(len(data.target)), settings._replace(relaxation=kernels.NEURON)
-    total: float = kernels.evaluate(arrays, data, rows, hard, np.empty(len(rows)))
-    return total / float(data.weight.sum())
-
-
 def initial_cutoffs(task: NetworkTask) -> list[Float32]:
     """Return the initial thresholds of every scaled column: the splits of a one-feature decision tree."""
     rows = task.rows[:MAX_CUTOFF_ROWS]
@@ -255,20 +254,10 @@ def initial_cutoffs(task: NetworkTask) -> list[Float32]:
     ]
 
 
-def take(data: layout.Data, rows: Rows, weight: npt.NDArray[np.float64]) -> layout.Data:
+def take(data: Data, rows: Rows, weight: npt.NDArray[np.float64]) -> Data:
     """Return the named rows with other weights, scaled to a mean of one."""
-    taken = layout.Data(*(part[rows] for part in data))
+    taken = Data(*(part[rows] for part in data))
     return taken._replace(weight=(weight / weight.mean()).astype(np.float32))
-
-
-def _result(index: int, future: Future[Trained | None]) -> Trained | None:
-    error = future.exception()
-    if isinstance(error, MemoryError):
-        raise MemoryError(
-            f"network {index + 1} did not fit in memory ({error}): try fewer rows, smaller hidden_layer_sizes, "
-            "a smaller batch_size or n_jobs=1"
-        ) from error
-    return future.result()
 
 
 class _Watch:

@@ -14,8 +14,8 @@ from dln.circuit._circuit import Above, Column, IsIn, IsMissing, Literal, Values
 from dln.circuit._constraints import Constraint
 from dln.circuit._cutoffs import shortest_between
 from dln.data._encoding import column_literals
+from dln.data._rows import Floats
 from dln.rules._constants import MAX_CUTOFFS, N_DRAWN_ROWS, SECOND_ROW_SHARE
-from dln.solve._products import Floats
 
 Rows = npt.NDArray[np.intp]
 
@@ -46,23 +46,8 @@ class NumberInput:
         return Above(self.column, shortest_between(float(self.lower[cutoff]), float(self.upper[cutoff])))
 
 
-@dataclass(frozen=True, slots=True)
-class YesNoInput:
-    """A category, or "is missing", as an input: its bin is 1 where the literal is true."""
-
-    holds: IsIn | IsMissing
-
-    @property
-    def column(self) -> int:
-        """The column of the table."""
-        return self.holds.column
-
-    def literal(self, _cutoff: int) -> Literal:
-        """Return the literal."""
-        return self.holds
-
-
-Input: TypeAlias = NumberInput | YesNoInput
+#: A number column, or a category or "is missing": the bin of these is 1 where the literal is true.
+Input: TypeAlias = NumberInput | IsIn | IsMissing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,16 +62,6 @@ class Inputs:
     constraints: tuple[Constraint, ...] = ()
     """Constraints on the columns, which rules must keep."""
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.bins.shape[1])
-
-    @property
-    def n_inputs(self) -> int:
-        """The number of inputs."""
-        return len(self.inputs)
-
     def at(self, rows: Rows) -> Inputs:
         """Return some of the rows."""
         return replace(self, bins=np.ascontiguousarray(self.bins[:, rows]))
@@ -96,25 +71,21 @@ class Inputs:
         inputs = tuple(self.inputs[k] for k in kept.tolist())
         return replace(self, inputs=inputs, bins=self.bins[kept], n_bins=self.n_bins[kept])
 
-    def followed_by(self, others: Inputs) -> Inputs:
-        """Return these rows and then others."""
-        return replace(self, bins=np.concatenate([self.bins, others.bins], axis=1))
+    def scaled(self) -> tuple[Floats, Floats]:
+        """Return the rows as numbers from 0 to 1, on the scale of the values and on that of the bins.
 
-    def levels(self) -> Floats:
-        """Return the rows as numbers from 0 to 1 on the scale of the values, ``(n_rows, n_inputs)``, NaN if missing."""
+        Both are ``(n_rows, n_inputs)``, NaN where a number is missing.
+        """
         scales = [one.levels if isinstance(one, NumberInput) else np.arange(2.0) for one in self.inputs]
-        return self._table([scale[bins] for scale, bins in zip(scales, self.bins, strict=True)])
-
-    def ranks(self) -> Floats:
-        """Return the rows as numbers from 0 to 1 on the scale of the bins, ``(n_rows, n_inputs)``, NaN if missing."""
-        return self._table(list(self.bins / np.maximum(self.n_bins - 1, 1)[:, np.newaxis]))
-
-    def _table(self, columns: list[Floats]) -> Floats:
-        missing = {one.column: bins == 1 for one, bins in zip(self.inputs, self.bins, strict=True) if _is_missing(one)}
-        for one, values in zip(self.inputs, columns, strict=True):
+        levels = np.empty(self.bins.shape)
+        for row, scale, bins in zip(levels, scales, self.bins, strict=True):
+            row[:] = scale[bins]
+        ranks = self.bins / np.maximum(self.n_bins - 1, 1)[:, np.newaxis]
+        missing = {one.column: self.bins[k] == 1 for k, one in enumerate(self.inputs) if isinstance(one, IsMissing)}
+        for k, one in enumerate(self.inputs):
             if isinstance(one, NumberInput) and one.column in missing:
-                values[missing[one.column]] = np.nan
-        return np.array(columns).reshape(self.n_inputs, self.n_rows).T
+                levels[k, missing[one.column]] = ranks[k, missing[one.column]] = np.nan
+        return levels.T, ranks.T
 
 
 def bin_table(
@@ -128,7 +99,7 @@ def bin_table(
 
     >>> table = bin_table((Column("age"), Column("town", ("a", "b"))), [np.array([3.0, 1.0, 2.0]), np.array([0, 1, 0])],
     ...                   np.ones(3), None, 1)
-    >>> table.inputs[0].cutoffs, table.bins[0], table.inputs[1].holds
+    >>> table.inputs[0].cutoffs, table.bins[0], table.inputs[1]
     (array([1., 2.]), array([2, 0, 1], dtype=uint8), IsIn(column=1, codes=(1,)))
     """
     inputs: list[Input] = []
@@ -139,7 +110,7 @@ def bin_table(
                 inputs.append(_number_input(j, known))
         for literal in column_literals(j, column, values[j], weight, max_categories, min_frequency, shared_bits=False):
             assert not isinstance(literal, Above)  # noqa: S101 (for the type checker)
-            inputs.append(YesNoInput(literal))
+            inputs.append(literal)
     return bin_rows(inputs, values, are_training_values=True)
 
 
@@ -155,7 +126,7 @@ def bin_rows(inputs: Sequence[Input], values: Sequence[Values], *, are_training_
             cutoffs = one.lower if are_training_values else one.cutoffs
             row[:] = np.where(np.isnan(column), 0, np.searchsorted(cutoffs, column, side="left"))
         else:
-            row[:] = literal_values(one.holds, column)
+            row[:] = literal_values(one, column)
     n_bins = [len(one.levels) if isinstance(one, NumberInput) else 2 for one in inputs]
     return Inputs(tuple(inputs), bins, np.array(n_bins, dtype=np.int32))
 
@@ -172,10 +143,6 @@ def _number_input(column: int, known: Floats) -> NumberInput:
     medians = known[(np.append(0, ends) + np.append(ends, len(known)) - 1) // 2] / 2  # halves never overflow
     span = float(medians[-1] - medians[0]) or 1.0
     return NumberInput(column, lower, upper, (medians - medians[0]) / span)
-
-
-def _is_missing(one: Input) -> bool:
-    return isinstance(one, YesNoInput) and isinstance(one.holds, IsMissing)
 
 
 def synthetic_rows(inputs: Inputs, weight: Floats, n: int, rng: np.random.Generator) -> Inputs:

@@ -14,7 +14,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from dln._compile import inner
-from dln.solve._products import Bools, Floats
+from dln.data._rows import Bools, Floats
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
+from dln.data._rows import Bools, Floats
 from dln.rules._bits import WIDTH, Planes, Words, sum_over, weighted_products
-from dln.rules._constants import DEPENDENT
+from dln.rules._constants import DEPENDENT, HALF_A_ROW
 from dln.rules._expression import AND, OR, TEST, Ints8, sign_without, write_signs
-from dln.rules._rule_set import HALF_A_ROW
 from dln.rules._scan import ALWAYS, FIRES, N_KINDS, NEVER, OTHER, WITH_AND, WITH_OR, scan
-from dln.solve._products import Bools, Floats
 
 #: Kinds of changes besides those of a scan: a part or the whole rule is dropped. Another test in the place of the whole
 #: rule begins it anew.

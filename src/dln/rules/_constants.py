@@ -100,6 +100,8 @@ TOGETHER: Final = 0.04
 DROPPED_AT_ONCE: Final = 0.2
 #: A rule whose variance given the others is below this share of its own is a linear combination of them.
 DEPENDENT: Final = 1e-4
+#: Weights have mean one: a rule that fires on less than half a row is constant up to rounding.
+HALF_A_ROW: Final = 0.5
 
 # --- sizes
 

@@ -7,6 +7,7 @@ number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -16,8 +17,8 @@ import numpy.typing as npt
 
 from dln._compile import compiled
 from dln.circuit._constraints import Monotone
+from dln.data._rows import Bools
 from dln.rules._bins import Inputs, NumberInput
-from dln.solve._products import Bools
 
 Ints8 = npt.NDArray[np.int8]
 
@@ -68,6 +69,18 @@ def parts(expression: Expression) -> tuple[list[int], list[tuple[int, int, int]]
     return [expression.gate, *gates_a, *gates_b], [(0, 0, 0), *tests_a, *tests_b]
 
 
+def expression_of(gates: Sequence[int], tests: Sequence[Sequence[int]]) -> Expression:
+    """Return the expression of some parts, the whole first.
+
+    >>> expression_of(*parts(Join(OR, Test(0, 5, False), Test(1, 2, True))))
+    Join(gate=7, a=Test(input=0, cutoff=5, negated=False), b=Test(input=1, cutoff=2, negated=True))
+    """
+    found: list[Expression] = []
+    for gate, (k, cutoff, negated) in zip(reversed(gates), reversed(tests), strict=True):
+        found.append(Test(k, cutoff, bool(negated)) if gate == TEST else Join(gate, found.pop(), found.pop()))
+    return found[0]
+
+
 class Signals:
     """Evaluates expressions on some rows; tests are kept, for they recur."""
 
@@ -80,18 +93,15 @@ class Signals:
 
     def __call__(self, expression: Expression) -> Bools:
         """Return the rows on which an expression is true, ``(n_rows,) bool``, not to be written to."""
-        if isinstance(expression, Test):
-            return self._test(expression)
-        a, b = self(expression.a), self(expression.b)
-        return a & b if expression.gate == AND else a | b
-
-    def _test(self, test: Test) -> Bools:
-        fires = self._tests.get(test)
+        if isinstance(expression, Join):
+            a, b = self(expression.a), self(expression.b)
+            return a & b if expression.gate == AND else a | b
+        fires = self._tests.get(expression)
         if fires is None:
             if len(self._tests) >= self.MAX_KEPT:
                 self._tests.clear()
-            above = self.inputs.bins[test.input] > test.cutoff
-            fires = self._tests[test] = ~above if test.negated else above
+            above = self.inputs.bins[expression.input] > expression.cutoff
+            fires = self._tests[expression] = ~above if expression.negated else above
         return fires
 
 
@@ -105,12 +115,14 @@ class Limits(NamedTuple):
     """(n_inputs,): 1 where the prediction may not fall as the input rises, -1 where it may not rise, else 0."""
     groups: Bools
     """(n_groups, n_inputs): the inputs of a rule must lie in one of these groups."""
+    is_free: bool
+    """Whether there are no limits."""
 
     @classmethod
     def of(cls, inputs: Inputs) -> Limits:
         """Return the limits that the constraints on the columns put on their inputs."""
-        directions = np.zeros(inputs.n_inputs, np.int8)
-        groups = np.ones((1, inputs.n_inputs), np.bool_)
+        directions = np.zeros(len(inputs.n_bins), np.int8)
+        groups = np.ones((1, len(inputs.n_bins)), np.bool_)
         columns = np.array([one.column for one in inputs.inputs], np.intp)
         is_number = np.array([isinstance(one, NumberInput) for one in inputs.inputs], np.bool_)
         for constraint in inputs.constraints:
@@ -121,12 +133,7 @@ class Limits(NamedTuple):
                 named = [np.array(one) for one in sorted(members) if any(one)]
                 unions = combinations(named, min(constraint.most, len(named)))
                 groups = np.array([np.logical_or.reduce(some) for some in unions]) if named else groups
-        return cls(directions, groups)
-
-    @property
-    def is_free(self) -> bool:
-        """Whether there are no limits."""
-        return not self.directions.any() and bool(self.groups.all())
+        return cls(directions, groups, not directions.any() and bool(groups.all()))
 
     def sign(self, rule: Expression) -> int:
         """Return the sign that a rule's weight must have, 0 for any."""
@@ -141,7 +148,7 @@ class Limits(NamedTuple):
             gates, tests = ([], []) if rule is None else parts(rule)
             arrays = np.array([gates], np.int8), np.array([tests], np.int64).reshape(1, -1, 3)
             for context in range(2):
-                write_signs(context, 0, 0, 0, len(gates), *arrays, *self, signs)
+                write_signs(context, 0, 0, 0, len(gates), *arrays, self.directions, self.groups, signs)
         return signs
 
 

@@ -1,45 +1,33 @@
-"""The rule learner, top to bottom: teach, choose the target, search, shrink, validate, choose the size.
+"""The rule learner, top to bottom: teach, choose the target, search, shrink, validate, choose the size, assemble.
 
-`RuleLearner.learn` is the algorithm. The table comes in bins (`_bins`); the result is rules with weights for every size
-(`_model_sizes`), which `assemble` turns into circuits.
+`RuleLearner.learn` is the algorithm. The table comes in bins (`_bins`), teachers make the targets (`_teachers`), and
+`_search` finds the rules of one target. The result is rules with weights for every size, which `assemble` turns into
+circuits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dln._interrupt import Deadline, worker_threads
-from dln.rules._bins import Input, synthetic_rows
-from dln.rules._candidates import grow, select, select_sizes
-from dln.rules._constants import (
-    GROWTH,
-    LARGER_SIZES,
-    MAX_ROWS,
-    MIN_ROWS,
-    N_FOLDS,
-    N_SIZE_FOLDS,
-    N_TARGET_FOLDS,
-    PATIENCE,
-    PROGRESS,
-    QUICK,
-    SIZES,
-    SWEEPS,
-)
-from dln.rules._expression import Expression, Signals
-from dln.rules._local_search import polish, sweep, widened
-from dln.rules._model_sizes import SizedRules, Validation, member, n_members, searched, shrinking_path, smallest_good
+from dln.circuit._circuit import Circuit, Column
+from dln.circuit._graph import Graph
+from dln.data._rows import Floats
+from dln.data._target import Target
+from dln.rules import _constants as constants
+from dln.rules._bins import Input, Inputs, NumberInput, synthetic_rows
+from dln.rules._expression import Expression, Signals, Test
 from dln.rules._rule_set import RuleSet
-from dln.rules._target_mix import Y_ONLY, Distillation, TargetChoice, choose_target
+from dln.rules._search import find_rules, grow, polish, select, select_sizes, shrinking_path, sweep
 from dln.rules._task import Sample, Stream, Task, generator, most_telling_inputs
-from dln.rules._teachers import cross_fit, n_teachers
+from dln.rules._teachers import TARGET_MIXES, Y_ONLY, Distillation, TargetMix, cross_fit, n_teachers
 from dln.solve._losses import Loss
-from dln.solve._products import Floats
 from dln.solve._select import Budget
 from dln.solve._weights import PENALTY, solve_weights
 
@@ -52,28 +40,75 @@ class ShowsProgress(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchConfig:
-    """Settings of one search for rules."""
+class FitConfig:
+    """Fit settings other than the data."""
 
     budget: Budget
     n_grown_rules: int
     n_generations: int
-
-    def quick(self) -> SearchConfig:
-        """Return the settings of a search that takes a fraction of the time and finds slightly worse rules."""
-        return replace(self, n_generations=int(QUICK * self.n_generations))
-
-
-@dataclass(frozen=True, slots=True)
-class FitConfig:
-    """Fit settings other than the data."""
-
-    search: SearchConfig
     loss: Loss
     n_teachers: int
     n_synthetic_rows: int
     seed: int
     n_threads: int
+
+
+class TargetChoice(NamedTuple):
+    """The best mix of y and teachers, and the best ridge penalty of the final weights, in penalties of the search."""
+
+    mix: TargetMix
+    penalty: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizedRules:
+    """The best rules found for a budget of conditions, with weights for the standardised target."""
+
+    budget: int
+    expressions: tuple[Expression, ...]
+    intercept: float
+    weights: Floats
+
+    def predict(self, inputs: Inputs) -> Floats:
+        """Return for every row the intercept plus the weights of the rules that fire."""
+        signals = Signals(inputs)
+        predicted = np.full(inputs.bins.shape[1], self.intercept)
+        for expression, weight in zip(self.expressions, self.weights, strict=True):
+            predicted += weight * signals(expression)
+        return predicted
+
+    @classmethod
+    def mean(cls, members: Sequence[SizedRules]) -> SizedRules:
+        """Return the model that predicts the mean of some: their rules together, each once."""
+        weights: dict[Expression, float] = {}
+        for one in members:
+            for expression, weight in zip(one.expressions, one.weights.tolist(), strict=True):
+                weights[expression] = weights.get(expression, 0.0) + weight / len(members)
+        intercept = sum(one.intercept for one in members) / len(members)
+        return cls(sum(one.budget for one in members), tuple(weights), intercept, np.array(list(weights.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Losses and predictions of each size on held-out rows, for the standardised target ``(n,)``."""
+
+    losses: dict[int, Floats]
+    explained: dict[int, float]
+    """R²: 1 less the loss as a share of that of the best constant."""
+    predicted: dict[int, Floats]
+    y: Floats
+    weight: Floats
+
+    def is_nearly(self, size: int, best: int) -> bool:
+        """Return True if a size is as good as the best: within one standard error of their paired difference.
+
+        The difference d of the losses has the weighted mean m over held-out rows, with the standard error
+        √(Σ w² (d - m)²) / Σ w. Few or noisy rows leave large differences open, so it must be small besides.
+        """
+        difference, weight = self.losses[size] - self.losses[best], self.weight
+        mean = float(weight @ difference) / float(weight.sum())
+        error = float(np.linalg.norm(weight * (difference - mean))) / float(weight.sum())
+        return mean <= error and self.explained[size] >= self.explained[best] - constants.SIZE_TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +124,24 @@ class Learned:
     """The teachers' out-of-fold R²: what models of any size can reach."""
 
 
+def shares(budget: Budget) -> tuple[Budget, Budget, int]:
+    """Return what is searched with care, what one model has of the budget, and how many models are averaged.
+
+    A large set is slow to polish. One model has all where rules are limited, for each of several would have few.
+    """
+    n_models = 1 if budget.rules < budget.conditions else max(1, budget.conditions // constants.MEMBER)
+    one = budget.resized(budget.conditions // n_models)
+    return (one if one.conditions <= constants.MAX_SEARCHED else one.resized(constants.PAGE)), one, n_models
+
+
 class RuleLearner:
     """Learns rules within a budget of conditions; its methods are the steps of the algorithm."""
 
     def __init__(self, config: FitConfig, deadline: Deadline, progress: ShowsProgress) -> None:
         self.config, self.deadline, self.progress = config, deadline, progress
+        self.page, self.one_model, self.n_models = shares(config.budget)
+        # Of a quick search, which takes a fraction of the time and finds slightly worse rules.
+        self.few_generations = int(constants.QUICK * config.n_generations)
 
     def learn(self, rows: Sample, validation_rows: Sample | None = None) -> Learned:
         """Learn from some rows, and validate on folds of them, or on others where there are any."""
@@ -104,13 +152,13 @@ class RuleLearner:
         ):
             kept = most_telling_inputs(rows)
             rows = rows._replace(inputs=rows.inputs.keep(kept))
-            sample = rows.at(np.arange(min(len(rows.y), MAX_ROWS)))
+            sample = rows.at(np.arange(min(len(rows.y), constants.MAX_ROWS)))
 
             distillation = self.teach(sample, pool)
             choice = self.choose_target(distillation, pool)
 
             # The longest job first, and all of them in the pool: a thread beside it would fight for the cores.
-            n_folds = _n_folds(distillation, N_SIZE_FOLDS) if validation_rows is None and _is_enough(sample) else 0
+            n_folds = _n_folds(distillation, constants.N_SIZE_FOLDS) if validation_rows is None else 0
             path = pool.submit(self.find_all_sizes, distillation, choice, rows)
             folds = [pool.submit(self.validate, distillation, choice, fold) for fold in range(n_folds)]
             points = path.result()
@@ -131,8 +179,8 @@ class RuleLearner:
 
         Teachers estimate a mean, so there are none for other losses than the squared error.
         """
-        config, n_folds = self.config, _by_rows(sample, N_FOLDS)
-        folds = sample.division.folds(sample.weight, n_folds, sample.counts)
+        config = self.config
+        folds = sample.division.folds(sample.weight, _by_rows(sample, constants.N_FOLDS), sample.counts)
         nothing = Distillation(sample, folds, sample.inputs.at(np.empty(0, dtype=np.intp)), None)
         has_folds = _is_enough(sample) and len(folds.training) > 0
         if config.n_teachers == 0 or config.loss.name != "squared_error" or not has_folds:
@@ -152,59 +200,85 @@ class RuleLearner:
         return nothing if teachers is None else Distillation(sample, folds, synthetic, teachers)
 
     def choose_target(self, distillation: Distillation, pool: ThreadPoolExecutor) -> TargetChoice:
-        """Choose how much of the target is the teachers', and how much to shrink the weights, on held-out folds."""
-        sample, budget = distillation.sample, searched(self.config.search.budget)
-        if not _is_enough(sample):
-            return TargetChoice(Y_ONLY, 1.0)
-        n_folds, stop = _n_folds(distillation, N_TARGET_FOLDS), self.deadline.stage("the choice of the target", 0.3)
-        return choose_target(distillation, n_folds, budget, self.config.seed, pool.map, stop=stop)
+        """Choose the mix and the penalty with the least squared error of quick students on what folds hold out."""
+        stop = self.deadline.stage("the choice of the target", 0.3)
+        mixes = TARGET_MIXES if distillation.teachers is not None else (Y_ONLY,)
+        n_folds = _n_folds(distillation, constants.N_TARGET_FOLDS)
+        jobs = [(mix, fold) for fold in range(n_folds) for mix in mixes]
+        trials = list(pool.map(lambda job: self.trial_errors(distillation, job[0], job[1], stop), jobs))
+        errors = np.array(trials).reshape(n_folds, len(mixes), len(constants.WEIGHT_PENALTIES))
+        complete = ~np.isnan(errors).any(axis=(1, 2))  # only a fold on which all mixes were tried compares them
+        if not complete.any():
+            return TargetChoice(Y_ONLY, constants.WEIGHT_PENALTIES[0])
+        total = errors[complete].sum(axis=0)
+        mix, penalty = np.unravel_index(int(np.argmin(total)), total.shape)
+        return TargetChoice(mixes[int(mix)], constants.WEIGHT_PENALTIES[int(penalty)])
+
+    def trial_errors(
+        self, distillation: Distillation, mix: TargetMix, fold: int, stop: Callable[[], bool]
+    ) -> list[float]:
+        """Return the squared error of a quick student for each penalty, NaN if time is over."""
+        if stop():
+            return [np.nan] * len(constants.WEIGHT_PENALTIES)
+        task, held_out = distillation.training_task(mix, fold, stop), distillation.held_out(fold)
+        rng = generator(self.config.seed, Stream.TARGET_TRIAL, fold)
+        candidates = grow(
+            task,
+            constants.TRIAL_RULES,
+            min(constants.TRIAL_LENGTH, self.page.rule_length),
+            rng,
+            rate=constants.TRIAL_RATE,
+        )
+        rules = polish(RuleSet(task, select(task, candidates, self.page)), self.page, rng, sweeps=constants.SWEEPS)
+        errors = []
+        for penalty in constants.WEIGHT_PENALTIES:
+            student = SizedRules(0, tuple(rules.expressions), *rules.weights(task.penalty * penalty))
+            errors.append(float(held_out.weight @ (held_out.y - student.predict(held_out.inputs)) ** 2))
+        return errors
 
     # --- the search
 
     def find_all_sizes(self, distillation: Distillation, choice: TargetChoice, rows: Sample) -> list[SizedRules]:
         """Return the best rules found for every size up to the budget, the smallest first."""
-        config = self.config.search
+        n_generations = self.config.n_generations
         task = distillation.task(choice.mix, self.deadline.stage("the search for rules", 0.85))
-        advance = self.progress.stage("rules", len(GROWTH) + 1 + config.n_generations)
-        path, _ = self.search_sizes(task, config, generator(self.config.seed, Stream.SEARCH), advance)
+        advance = self.progress.stage("rules", len(constants.GROWTH) + 1 + n_generations)
+        path, _ = self.search_sizes(task, n_generations, generator(self.config.seed, Stream.SEARCH), advance)
         points = [self.with_weights(size, rules, choice, rows) for size, rules in sorted(path.items())]
         task.stop = self.deadline.stage("more models", 0.85)
         return [*points, *self.more_models(task, points[-1], choice, rows, Stream.MEMBER)]
 
     def search_sizes(
-        self, task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
+        self, task: Task, n_generations: int, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
     ) -> tuple[dict[int, RuleSet], list[Expression]]:
         """Return sets of rules for all sizes up to that of one model, and the candidates they were selected from.
 
         One page is searched, and then shrunk, and extended where the budget is larger.
         """
-        rules, candidates = find_rules(task, config, rng, advance)
+        page, whole = self.page, self.one_model
+        rules, candidates = find_rules(task, page, self.config.n_grown_rules, n_generations, rng, advance)
         task.stop = self.deadline.over  # the share of the time that the search may take has ended
-        budget = member(config.budget)
-        page = searched(budget)
         path = shrinking_path(rules, page, rng)
-        if page != budget:
-            sizes = [*(size for size in SIZES if page.conditions < size < budget.conditions), budget.conditions]
-            for size, larger in select_larger(task, [*rules.expressions, *candidates], sizes, budget).items():
-                sweep(larger, budget.resized(size), rng)
+        if page != whole:
+            sizes = [*(size for size in constants.SIZES if page.conditions < size < whole.conditions), whole.conditions]
+            for size, larger in select_sizes(task, candidates, whole, sizes).items():
+                sweep(larger, whole.resized(size), rng)
                 path[size] = larger
-        return path, [*rules.expressions, *candidates]
+        return path, candidates
 
     def more_models(
         self, task: Task, first: SizedRules, choice: TargetChoice, rows: Sample | None, stream: Stream, *keys: int
     ) -> list[SizedRules]:
         """Return means of more and more models, the first and others found by quick searches, up to the budget."""
-        config, budget = self.config.search.quick(), member(self.config.search.budget)
-        models = [first]
-        for k in range(1, n_members(config.budget)):
+        models, size = [first], self.one_model.conditions
+        for k in range(1, self.n_models):
             rng = generator(self.config.seed, stream, *keys, k)
-            rules, candidates = find_rules(task, config, rng)
-            candidates = [*rules.expressions, *candidates]
-            larger = select_larger(task, candidates, [budget.conditions], budget)[budget.conditions]
-            sweep(larger, budget, rng)
+            _, candidates = find_rules(task, self.page, self.config.n_grown_rules, self.few_generations, rng)
+            larger = select_sizes(task, candidates, self.one_model, [size])[size]
+            sweep(larger, self.one_model, rng)
             if task.stop():
                 break
-            models.append(self.with_weights(budget.conditions, larger, choice, rows))
+            models.append(self.with_weights(size, larger, choice, rows))
         return [SizedRules.mean(models[:k]) for k in range(2, len(models) + 1)]
 
     def with_weights(self, size: int, rules: RuleSet, choice: TargetChoice, rows: Sample | None = None) -> SizedRules:
@@ -212,19 +286,15 @@ class RuleLearner:
         task, loss = rules.task, self.config.loss
         rules.keep(np.flatnonzero(~task.rests_on_few(rules.fires)).tolist())  # the others fire on synthetic rows
         expressions, signs = tuple(rules.expressions), rules.signs
-        if rows is not None and len(rows.y) > MAX_ROWS:
+        if rows is not None and len(rows.y) > constants.MAX_ROWS:
             signals = Signals(rows.inputs)
             fires = np.array([signals(one) for one in expressions], dtype=np.bool_).reshape(-1, len(rows.y))
-            solved = solve_weights(
-                fires, rows.y, rows.weight, PENALTY, loss=loss.name, quantile=loss.quantile, signs=signs
-            )
+            solved = solve_weights(fires, rows.y, rows.weight, PENALTY, loss, signs=signs)
         elif loss.name == "squared_error":
             solved = rules.weights(task.penalty * choice.penalty)
         else:
             penalty = PENALTY * choice.penalty
-            solved = solve_weights(
-                rules.fires, task.target, task.weight, penalty, loss=loss.name, quantile=loss.quantile, signs=signs
-            )
+            solved = solve_weights(rules.fires, task.target, task.weight, penalty, loss, signs=signs)
         return SizedRules(size, expressions, *solved)
 
     # --- validation
@@ -236,14 +306,16 @@ class RuleLearner:
         stop = self.deadline.stage("validation", 0.85)
         if stop():
             return None
-        config, held_out = self.config.search.quick(), distillation.held_out(fold)
+        held_out = distillation.held_out(fold)
         task = distillation.training_task(choice.mix, fold, stop)
-        path, candidates = self.search_sizes(task, config, generator(self.config.seed, Stream.VALIDATION, fold))
+        rng = generator(self.config.seed, Stream.VALIDATION, fold)
+        path, candidates = self.search_sizes(task, self.few_generations, rng)
         if stop():
             return None
-        path |= select_larger(task, candidates, [size for size in LARGER_SIZES if size > max(path)], config.budget)
+        larger = [size for size in constants.LARGER_SIZES if size > max(path)]
+        path |= select_sizes(task, candidates, self.config.budget, larger)
         models = [self.with_weights(size, rules, choice) for size, rules in path.items()]
-        first = next(model for model in models if model.budget == member(config.budget).conditions)
+        first = next(model for model in models if model.budget == self.one_model.conditions)
         task.stop = stop
         models += self.more_models(task, first, choice, None, Stream.VALIDATION, fold)
         return {model.budget: model.predict(held_out.inputs) for model in models}, held_out
@@ -254,63 +326,27 @@ class RuleLearner:
             return None
         sizes = sizes.union(*(predicted for predicted, _ in folds))
         y, weight = (np.concatenate([getattr(held_out, name) for _, held_out in folds]) for name in ("y", "weight"))
-        predictions = {
-            size: np.concatenate([_at_least(size, predicted) for predicted, _ in folds]) for size in sorted(sizes)
-        }
+        predictions = {}
+        for size in sorted(sizes):
+            nearest = [min((one for one in predicted if one >= size), default=max(predicted)) for predicted, _ in folds]
+            predictions[size] = np.concatenate([one[near] for near, (one, _) in zip(nearest, folds, strict=True)])
         loss = self.config.loss
         losses = {size: loss.each(y - one) for size, one in predictions.items()}
         explained = {size: loss.explained(y, one, weight) for size, one in predictions.items()}
         return Validation(losses, explained, predictions, y, weight)
 
 
-def find_rules(
-    task: Task, config: SearchConfig, rng: np.random.Generator, advance: Callable[[], None] = lambda: None
-) -> tuple[RuleSet, list[Expression]]:
-    """Return the best page of rules found, and all candidates that were grown for it.
-
-    The best selection of candidates is polished, and then widened again and again: a polished set is a local optimum,
-    which more conditions for a while lead out of.
-    """
-    budget = searched(config.budget)
-    candidates: list[Expression] = []
-    for rate, longest in GROWTH:
-        n_rules = config.n_grown_rules // len(GROWTH)
-        candidates += grow(task, n_rules, min(longest, budget.rule_length), rng, rate=rate)
-        advance()
-    candidates = list(dict.fromkeys(candidates))
-    best = polish(RuleSet(task, select(task, candidates, budget)), budget, rng, sweeps=SWEEPS)
-    advance()
-    n_idle = 0
-    for _ in range(config.n_generations):
-        if task.stop() or n_idle == PATIENCE:
-            break
-        child = widened(best, budget, rng)
-        n_idle = 0 if child.loss() < (1.0 - PROGRESS) * best.loss() else n_idle + 1
-        best = min(best, child, key=lambda rules: rules.loss())
-        advance()
-    return best, candidates
-
-
-def select_larger(
-    task: Task, candidates: Sequence[Expression], sizes: Sequence[int], budget: Budget
-) -> dict[int, RuleSet]:
-    """Return sets for larger sizes, quickly selected from candidates."""
-    if not sizes:
-        return {}
-    chosen = select_sizes(task, candidates, [budget.resized(size) for size in sizes])
-    return {size: RuleSet(task, expressions) for size, expressions in zip(sizes, chosen, strict=True)}
-
-
 def _is_enough(sample: Sample) -> bool:
     """Return True if there are rows enough for folds, and anything to learn from."""
-    return int(sample.counts.sum()) >= MIN_ROWS and sample.inputs.n_inputs > 0
+    return int(sample.counts.sum()) >= constants.MIN_ROWS and len(sample.inputs.inputs) > 0
 
 
 def _n_folds(distillation: Distillation, table: Sequence[tuple[int, int]]) -> int:
     """Return how many folds to try: all that the user divides the rows into, or as many as a table has for them."""
-    if distillation.sample.division.is_given:
-        return len(distillation.folds.training)
-    return _by_rows(distillation.sample, table)
+    if not _is_enough(distillation.sample):
+        return 0
+    is_given = distillation.sample.division.is_given
+    return len(distillation.folds.training) if is_given else _by_rows(distillation.sample, table)
 
 
 def _by_rows(sample: Sample, table: Sequence[tuple[int, int]]) -> int:
@@ -318,6 +354,39 @@ def _by_rows(sample: Sample, table: Sequence[tuple[int, int]]) -> int:
     return next(value for most, value in table if len(sample.y) <= most)
 
 
-def _at_least(size: int, predicted: dict[int, Floats]) -> Floats:
-    """Return what the model of a size predicts, or of the next larger one that there is, or the largest."""
-    return predicted[min((other for other in predicted if other >= size), default=max(predicted))]
+def smallest_good(points: Sequence[SizedRules], validation: Validation | None, n_rows: int) -> int:
+    """Return the index of the smallest size that is as good as the best on held-out rows; only such sizes are taken.
+
+    Without validation each condition needs some rows.
+    """
+    if validation is None:
+        few = max(1, n_rows // constants.ROWS_PER_CONDITION)
+        return max((i for i, point in enumerate(points) if point.budget <= few), default=0)
+    explained = {i: validation.explained[p.budget] for i, p in enumerate(points) if p.budget in validation.explained}
+    best = points[max(explained, key=lambda i: explained[i])].budget
+    return next(i for i in explained if validation.is_nearly(points[i].budget, best))
+
+
+def assemble(
+    models: Sequence[SizedRules], inputs: Sequence[Input], columns: tuple[Column, ...], target: Target
+) -> list[Circuit]:
+    """Return the circuits of models, in the user's units; the models' weights are for the standardised target."""
+    graph = Graph()
+
+    def edge(expression: Expression) -> int:
+        if isinstance(expression, Test):
+            one = inputs[expression.input]
+            return graph.literal(one.literal(expression.cutoff) if isinstance(one, NumberInput) else one) ^ (
+                expression.negated
+            )
+        return graph.gate(expression.gate, edge(expression.a), edge(expression.b))
+
+    return [
+        graph.circuit(
+            columns,
+            target.mean + target.spread * model.intercept,
+            [(edge(one), float(w) * target.spread) for one, w in zip(model.expressions, model.weights, strict=True)],
+            decimals=target.decimals,
+        )
+        for model in models
+    ]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import cached_property
 
 import numpy as np
 
+from dln.data._rows import Bools, Floats
 from dln.rules._bits import pack
-from dln.rules._constants import DEPENDENT
+from dln.rules._constants import DEPENDENT, HALF_A_ROW
 from dln.rules._expression import Expression, length
 from dln.rules._task import Task
-from dln.solve._products import Bools, Floats
 from dln.solve._weights import Signs, solve_with_signs
-
-#: Weights have mean one: a rule that fires on less than half a row is constant up to rounding.
-HALF_A_ROW: Final = 0.5
 
 
 class RuleSet:
@@ -34,7 +31,6 @@ class RuleSet:
         self.means: Floats = self.fires @ task.weight / task.total_weight
         self.gram: Floats = self._covariances(self.fires)
         self.right: Floats = self.fires @ (task.weight * task.centred)
-        self._inverse: Floats | None = None
         self.marginal_gain = 0.0
         """The gain of the last condition when the set was last extended."""
 
@@ -52,16 +48,14 @@ class RuleSet:
         limits = self.task.limits
         return None if limits.is_free else np.array([limits.sign(one) for one in self.expressions], np.int64)
 
-    @property
+    @cached_property
     def inverse(self) -> Floats:
         """The inverse of the penalised Gram matrix: who changes the products changes it too, or forgets it."""
-        if self._inverse is None:
-            self._inverse = np.ascontiguousarray(np.linalg.inv(self._penalised()))
-        return self._inverse
+        return np.ascontiguousarray(np.linalg.inv(self._penalised()))
 
     def forget_inverse(self) -> None:
         """Let the inverse be computed anew: rounding errors add up when it is updated."""
-        self._inverse = None
+        self.__dict__.pop("inverse", None)
 
     def copy(self) -> RuleSet:
         """Return a copy."""

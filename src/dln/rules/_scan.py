@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dln._compile import compiled, inner
+from dln.data._rows import Bools, Floats
 from dln.rules._bins import Inputs, Rows
 from dln.rules._bits import WIDTH, Ints, Words, lowest_bit, pack
 from dln.rules._expression import FORBIDDEN, Expression, Ints8, Limits, Test
-from dln.solve._products import Bools, Floats
 
 #: Inputs whose sums are made together: those of more would not stay in the nearest cache.
 SIDE_BY_SIDE: Final = 32
@@ -206,7 +206,7 @@ class Scanner:
         limits: Limits | None = None,
     ) -> None:
         self._inputs, self._weight, self._penalty, self.min_weight = inputs, weight, penalty, min_weight
-        self._kept = np.arange(inputs.n_inputs) if kept is None else kept
+        self._kept = np.arange(len(inputs.n_bins)) if kept is None else kept
         self.limits = Limits.of(inputs) if limits is None else limits
         self._total_weight = float(weight.sum())
         self.bins = np.ascontiguousarray(inputs.bins[self._kept].T)

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dln.data._division import IN_TURN, Division
+from dln.data._rows import Bools, Floats
 from dln.rules._bins import Inputs
-from dln.rules._bits import Words, pack, planes_of
+from dln.rules._bits import pack, planes_of
+from dln.rules._change_kernel import RowArrays
 from dln.rules._constants import MAX_INPUTS, MAX_SCREENING_ROWS
 from dln.rules._expression import Signals
 from dln.rules._scan import Scanner
-from dln.solve._products import Bools, Floats
 from dln.solve._weights import PENALTY, TYPICAL_VARIANCE
 
 #: Relative tolerance of sums of weights.
@@ -83,7 +84,7 @@ class Task:
         stop: Callable[[], bool] = never,
         n_table_rows: int | None = None,
     ) -> None:
-        self.inputs, self.target, self.stop = inputs, target, stop
+        self.inputs, self.target, self.stop, self.n_rows = inputs, target, stop, len(target)
         self._table_weight = weight[:n_table_rows] / weight.mean()
         table_weight = float(self._table_weight.sum())
         # Tables of few rows have rules, too, and sums of weights are rounded.
@@ -101,11 +102,6 @@ class Task:
         self.scanner = Scanner(inputs, self.weight, self.penalty, self.min_weight)
         self.limits = self.scanner.limits
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.target)
-
     def rests_on_few(self, fires: Bools) -> Bools:
         """Return which rules ``(n_rules, n)`` fire, or do not fire, on too few of the table's rows."""
         weight = self._table_weight
@@ -113,26 +109,30 @@ class Task:
         return np.asarray((fired < self._min_table_weight) | (fired > weight.sum() - self._min_table_weight))
 
     @cached_property
-    def valid(self) -> Words:
-        """All rows, as bits."""
-        words: Words = pack(np.ones((1, self.n_rows), np.bool_))[0]
-        return words
-
-    @cached_property
-    def first_test(self) -> npt.NDArray[np.int64]:
-        """(n_inputs,): where the tests of each input begin in the bank."""
-        sizes = self.inputs.n_bins.astype(np.int64) - 1
-        return np.cumsum(sizes) - sizes
-
-    @cached_property
-    def bank(self) -> Words:
-        """(n_tests, n_words): the rows on which each input is above each of its cut-offs."""
-        inputs = self.inputs
+    def arrays(self) -> RowArrays:
+        """The rows as the change kernel reads them."""
+        inputs, valid = self.inputs, pack(np.ones((1, self.n_rows), np.bool_))
+        sizes = inputs.n_bins.astype(np.int64) - 1
         of_inputs = [
-            pack(bins > np.arange(n_bins - 1, dtype=np.uint8)[:, np.newaxis])
-            for bins, n_bins in zip(inputs.bins, inputs.n_bins.tolist(), strict=True)
+            pack(bins > np.arange(size, dtype=np.uint8)[:, np.newaxis])
+            for bins, size in zip(inputs.bins, sizes.tolist(), strict=True)
         ]
-        return np.concatenate([np.empty((0, len(self.valid)), np.uint64), *of_inputs])
+        return RowArrays(
+            bank=np.concatenate([np.empty((0, valid.shape[1]), np.uint64), *of_inputs]),
+            first_test=np.cumsum(sizes) - sizes,
+            valid=valid[0],
+            planes=self.planes,
+            bins=self.scanner.bins,
+            n_bins=inputs.n_bins,
+            weight=self.weight,
+            centred=self.centred,
+            total_weight=self.total_weight,
+            penalty=self.penalty,
+            min_weight=self.min_weight,
+            directions=self.limits.directions,
+            groups=self.limits.groups,
+            is_free=self.limits.is_free,
+        )
 
     def first_rows(self, n: int) -> Task:
         """Return the task on n of the rows, evenly taken."""
@@ -144,7 +144,7 @@ class Task:
 
 def most_telling_inputs(sample: Sample) -> npt.NDArray[np.intp]:
     """Return the inputs to search, ascending: all, or of a wide table those whose best test explains most of y."""
-    n_inputs = sample.inputs.n_inputs
+    n_inputs = len(sample.inputs.n_bins)
     if n_inputs <= MAX_INPUTS:
         return np.arange(n_inputs)
     some = sample.at(np.arange(min(MAX_SCREENING_ROWS, len(sample.y))))

@@ -1,14 +1,15 @@
-"""Teachers: strong models from scikit-learn whose blend is a steadier target than y.
+"""Teachers: strong models from scikit-learn whose blend is a steadier target than y, and the targets that it gives.
 
 A hundred conditions are too few to tell noise from signal. Extra trees, boosted trees and two support vector machines
-are cross-fitted, fold by fold, and blended by non-negative least squares on their out-of-fold predictions.
+are cross-fitted, fold by fold, and blended by non-negative least squares on their out-of-fold predictions. Rules learn
+y itself, or a mix of y and these predictions, with synthetic rows or without.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -16,17 +17,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from dln.data._division import Folds
+from dln.data._rows import Floats
+from dln.rules import _constants as constants
 from dln.rules._bins import Inputs
-from dln.rules._constants import (
-    KERNEL_BLOCK,
-    MANY_INPUTS,
-    MANY_ROWS,
-    MAX_KERNEL_ROWS,
-    MAX_ROWS_FOR_KERNELS,
-    N_TREES,
-)
-from dln.rules._task import Sample, Stream, generator
-from dln.solve._products import Floats
+from dln.rules._task import Sample, Stream, Task, generator, never
 
 #: A job is a fold and a kind of teacher; it gives predictions for the table's rows and for others, None without time.
 Job: TypeAlias = tuple[int, int]
@@ -38,36 +32,29 @@ _ONE_FOREST_AT_A_TIME: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class CrossFitPredictions:
-    """In-fold and out-of-fold predictions of the blended teachers, for the table's rows and for synthetic ones.
+    """Predictions of the blended teachers, for the table's rows and for synthetic ones.
 
-    >>> folds = Folds(np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]]), np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 3.0]]))
-    >>> by_fold = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 7.0]])
-    >>> predictions = CrossFitPredictions(folds, by_fold, np.array([[5.0], [7.0]]), 0.9)
-    >>> predictions.out_of_fold, predictions.in_fold, predictions.synthetic
-    (array([ 1., 20.,  4.]), array([10.,  2.,  6.]), array([6.]))
+    >>> predictions = CrossFitPredictions(np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 7.0]]), np.array([[5.0], [7.0]]), 0.9)
+    >>> predictions.mean(np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 1.0]]))
+    array([ 1., 20.,  4.])
     """
 
-    folds: Folds
     by_fold: Floats
     """(n_folds, n): predictions of the teachers that were trained without what a fold holds out, for all rows."""
     synthetic_by_fold: Floats
+    """(n_folds, n_synthetic)"""
     explained: float
     """Share of the target's variance that out-of-fold predictions explain."""
 
-    @property
-    def out_of_fold(self) -> Floats:
-        """For each row the mean prediction of the teachers that it was held out of, NaN if it never was."""
-        return _weighted_mean(self.by_fold, self.folds.held_out)
+    def mean(self, weight: Floats) -> Floats:
+        """Return for each row the mean over the folds, weighted ``(n_folds, n)``, NaN where all weights are zero.
 
-    @property
-    def in_fold(self) -> Floats:
-        """For each row the mean prediction of the teachers that have seen it, NaN if none has."""
-        return _weighted_mean(self.by_fold, self.folds.training)
-
-    @property
-    def synthetic(self) -> Floats:
-        """The mean prediction for each synthetic row."""
-        return np.asarray(self.synthetic_by_fold.mean(axis=0))
+        The weights that folds hold out give out-of-fold predictions, those that they train on in-fold predictions.
+        """
+        total = weight.sum(axis=0)
+        summed = (weight * self.by_fold).sum(axis=0)
+        mean: Floats = np.divide(summed, total, out=np.full(len(total), np.nan), where=total > 0)
+        return mean
 
 
 def cross_fit(
@@ -86,7 +73,7 @@ def cross_fit(
     `run` maps jobs, in parallel or not. Returns None if time is over before all teachers are fitted.
     """
     y, n_folds = sample.y, len(folds.training)
-    tables = [_Table(inputs.levels(), inputs.ranks()) for inputs in (sample.inputs, synthetic)]
+    tables = [_Table(*inputs.scaled()) for inputs in (sample.inputs, synthetic)]
     kinds = _KINDS[: n_teachers(len(y), n_kinds)]
 
     def fit_one(job: Job) -> Predictions:
@@ -115,18 +102,12 @@ def cross_fit(
     weight = folds.held_out.sum(axis=0)
     variation = float(weight @ (y - np.average(y, weights=weight)) ** 2)
     by_fold, synthetic_by_fold = (np.einsum("kmn,m->kn", one, blend) for one in (on_rows, on_synthetic))
-    return CrossFitPredictions(folds, by_fold, synthetic_by_fold, 1.0 - error / (variation or 1.0))
-
-
-def _weighted_mean(by_fold: Floats, weight: Floats) -> Floats:
-    total = weight.sum(axis=0)
-    mean: Floats = np.divide((weight * by_fold).sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)
-    return mean
+    return CrossFitPredictions(by_fold, synthetic_by_fold, 1.0 - error / (variation or 1.0))
 
 
 def n_teachers(n_rows: int, n_kinds: int) -> int:
     """Return how many kinds of teachers a table gets, of at most `n_kinds`."""
-    return min(n_kinds, 4 if n_rows <= MAX_ROWS_FOR_KERNELS else 2)
+    return min(n_kinds, 4 if n_rows <= constants.MAX_ROWS_FOR_KERNELS else 2)
 
 
 class _Table(NamedTuple):
@@ -139,9 +120,9 @@ class _Table(NamedTuple):
 def _extra_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: Sequence[_Table]) -> list[Floats]:
     from sklearn.ensemble import ExtraTreesRegressor
 
-    share = 0.6 if rows.levels.shape[1] <= MANY_INPUTS else 0.2
+    share = 0.6 if rows.levels.shape[1] <= constants.MANY_INPUTS else 0.2
     with _ONE_FOREST_AT_A_TIME:
-        trees = ExtraTreesRegressor(N_TREES, min_samples_leaf=2, max_features=share, random_state=seed)
+        trees = ExtraTreesRegressor(constants.N_TREES, min_samples_leaf=2, max_features=share, random_state=seed)
         trees.fit(rows.levels, y, weight)
         return [np.asarray(trees.predict(table.levels)) for table in tables]
 
@@ -150,7 +131,7 @@ def _boosted_trees(seed: int, rows: _Table, y: Floats, weight: Floats, tables: S
     """Boost trees on our bins: scikit-learn's own would take a quarter of a fit."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    many = len(tables[0].ranks) > MANY_ROWS
+    many = len(tables[0].ranks) > constants.MANY_ROWS
     trees = HistGradientBoostingRegressor(
         learning_rate=0.12 if many else 0.1,
         max_iter=120 if many else 100,
@@ -172,30 +153,25 @@ def _kernel_machine(
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR
 
-    def prepared(table: _Table) -> Floats:
-        columns: Floats = getattr(table, column_scale)
-        return np.where(np.isnan(columns), 0.5, columns)
-
-    some = np.sort(np.random.default_rng(seed).permutation(len(y))[:MAX_KERNEL_ROWS])
-    scaler = StandardScaler().fit(prepared(rows)[some])
-    scaled = scaler.transform(prepared(rows)[some])
+    fitted, *others = (np.nan_to_num(getattr(table, column_scale), nan=0.5) for table in (rows, *tables))
+    some = np.sort(np.random.default_rng(seed).permutation(len(y))[: constants.MAX_KERNEL_ROWS])
+    scaler = StandardScaler().fit(fitted[some])
+    scaled = scaler.transform(fitted[some])
     gamma = 1.0 / (max(float(scaled.var()), np.finfo(np.float64).tiny) * scaled.shape[1])
     machine = SVR(C=10.0, epsilon=0.05, gamma=gamma, cache_size=500)
     machine.fit(scaled, y[some], weight[some] / weight.mean())
-
-    def predict(table: _Table) -> Floats:
-        """Return predictions, by products of matrices: libsvm, number by number, takes ten times as long."""
-        scaled = scaler.transform(prepared(table))
+    predictions = []
+    for table in others:
+        scaled = scaler.transform(table)
         predicted = np.full(len(scaled), float(machine.intercept_[0]))
-        if not len(machine.support_vectors_):  # of one row, or of equal targets
-            return predicted
-        for first in range(0, len(scaled), KERNEL_BLOCK):
-            block = slice(first, first + KERNEL_BLOCK)
+        # There are no support vectors of one row, or of equal targets.
+        for first in range(0, len(scaled) if len(machine.support_vectors_) else 0, constants.KERNEL_BLOCK):
+            block = slice(first, first + constants.KERNEL_BLOCK)
+            # By products of matrices: libsvm, number by number, takes ten times as long.
             near = rbf_kernel(scaled[block], machine.support_vectors_, gamma=gamma)
             predicted[block] += near @ machine.dual_coef_[0]
-        return predicted
-
-    return [predict(table) for table in tables]
+        predictions.append(predicted)
+    return predictions
 
 
 #: The kinds of teachers, in the order in which `n_teachers` takes them.
@@ -205,3 +181,66 @@ _KINDS: Final[tuple[Callable[..., list[Floats]], ...]] = (
     partial(_kernel_machine, "ranks"),
     partial(_kernel_machine, "levels"),
 )
+
+
+class TargetMix(NamedTuple):
+    """The share of y in the target of the table's rows, the rest being the teachers', and whether to add others."""
+
+    y_weight: float
+    use_synthetic: bool
+
+
+Y_ONLY: Final = TargetMix(1.0, use_synthetic=False)
+#: The mixes that are tried. y alone is best where few rules cannot follow the teachers, synthetic rows steady small and
+#: noisy tables. The teachers' labels without synthetic rows are not tried: in a trial they are all in-fold, which looks
+#: better than it is.
+TARGET_MIXES: Final = (Y_ONLY, TargetMix(1.0, use_synthetic=True), TargetMix(0.3, use_synthetic=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Distillation:
+    """A sample in folds, and the teachers' predictions for it and for synthetic rows, if there are teachers."""
+
+    sample: Sample
+    folds: Folds
+    synthetic: Inputs
+    teachers: CrossFitPredictions | None
+
+    def task(self, mix: TargetMix, stop: Callable[[], bool] = never) -> Task:
+        """Return the task of learning from all rows. Their labels are half in-fold and half out-of-fold.
+
+        Rows that are never held out have in-fold labels only, those never trained on the others only.
+        """
+        teachers, y = self.teachers, self.sample.y
+        if teachers is None:
+            return self._task(self.sample, y, np.empty(0), mix, stop)
+        out_of_fold, in_fold = teachers.mean(self.folds.held_out), teachers.mean(self.folds.training)
+        labels = np.where(np.isnan(out_of_fold), in_fold, out_of_fold) + np.where(
+            np.isnan(in_fold), out_of_fold, in_fold
+        )
+        synthetic = teachers.synthetic_by_fold.mean(axis=0)
+        return self._task(self.sample, np.where(np.isnan(labels), y, labels / 2), synthetic, mix, stop)
+
+    def training_task(self, mix: TargetMix, fold: int, stop: Callable[[], bool] = never) -> Task:
+        """Return the task of learning without what a fold holds out, which its teachers have not seen either."""
+        left = self.folds.training[fold]
+        sample = self.sample.weighted(left)
+        if self.teachers is None:
+            return self._task(sample, sample.y, np.empty(0), mix, stop)
+        labels, synthetic = self.teachers.by_fold[fold][left > 0], self.teachers.synthetic_by_fold[fold]
+        return self._task(sample, labels, synthetic, mix, stop)
+
+    def held_out(self, fold: int) -> Sample:
+        """Return the rows of a fold, weighted by what it holds out of them."""
+        return self.sample.weighted(self.folds.held_out[fold])
+
+    def _task(
+        self, sample: Sample, labels: Floats, synthetic_labels: Floats, mix: TargetMix, stop: Callable[[], bool]
+    ) -> Task:
+        target, weight, inputs = mix.y_weight * sample.y + (1.0 - mix.y_weight) * labels, sample.weight, sample.inputs
+        if mix.use_synthetic:
+            # All synthetic rows together weigh as much as all rows of the table.
+            share = np.full(len(synthetic_labels), weight.sum() / max(len(synthetic_labels), 1))
+            inputs = replace(inputs, bins=np.concatenate([inputs.bins, self.synthetic.bins], axis=1))
+            target, weight = np.concatenate([target, synthetic_labels]), np.concatenate([weight, share])
+        return Task(inputs, target, weight, sample.min_weight, stop, len(sample.y))

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dln.solve._products import Floats
+from dln.data._rows import Floats, weighted_quantile
 
 #: Huber's loss turns from square to line at one standard deviation of the target, which is one here.
 HUBER_DELTA: Final = 1.0
@@ -29,10 +29,6 @@ class Loss(NamedTuple):
             return np.asarray(np.where(residual > 0, self.quantile, 1.0 - self.quantile) * size)
         return size
 
-    def total(self, residual: Floats, weight: Floats) -> float:
-        """Return the weighted sum of losses."""
-        return float(weight @ self.each(residual))
-
     def explained(self, y: Floats, predicted: Floats, weight: Floats) -> float:
         """Return 1 less the loss as a share of that of the best constant: R² where the loss is the square.
 
@@ -40,13 +36,11 @@ class Loss(NamedTuple):
         >>> Loss().explained(y, np.array([0.0, 1.0, 1.0]), np.ones(3))
         0.5
         """
-        whole = self.total(y - self._constant(y, weight), weight)
-        return 1.0 - self.total(y - predicted, weight) / whole if whole > 0 else 0.0
+        is_mean = self.name in {"squared_error", "huber"}
+        constant = np.average(y, weights=weight) if is_mean else weighted_quantile(y, weight, self.quantile)
+        whole, left = (float(weight @ self.each(y - one)) for one in (constant, predicted))
+        return 1.0 - left / whole if whole > 0 else 0.0
 
-    def _constant(self, y: Floats, weight: Floats) -> float:
-        if self.name in {"squared_error", "huber"}:
-            return float(np.average(y, weights=weight))
-        order = np.argsort(y, kind="stable")
-        share = np.cumsum(weight[order]) / weight.sum()
-        wanted = self.quantile if self.name == "quantile" else 0.5
-        return float(y[order[min(int(np.searchsorted(share, wanted)), len(y) - 1)]])
+
+#: The default.
+SQUARED_ERROR: Final = Loss()

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dln.solve._products import Bools, Floats
+from dln.data._rows import Bools, Floats
 from dln.solve._weights import Signs, solve_with_signs
 
 Ints = npt.NDArray[np.int64]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.data._division import IN_TURN, Division
-from dln.solve._losses import Loss
-from dln.solve._products import Bools, Floats, centred_products, products
+from dln.data._rows import Bools, Floats
+from dln.data._target import Target
+from dln.solve._losses import SQUARED_ERROR, Loss
 
 #: 1 where a weight must be at least zero, -1 where at most, 0 where it is free.
 Signs = npt.NDArray[np.int64]
@@ -33,6 +36,10 @@ _PATIENCE: Final = 5
 _MAX_ROUNDS: Final = 100
 #: A gradient below this share of the right side is zero.
 _ZERO: Final = 1e-12
+#: Rows of a block: as numbers, those of a few hundred rules are some megabytes.
+_PRODUCT_BLOCK: Final = 8192
+#: Rows whose node values are computed at once: of a thousand nodes, 25 megabytes.
+_NODE_BLOCK: Final = 25_000
 
 
 def solve_weights(
@@ -40,9 +47,8 @@ def solve_weights(
     y: Floats,
     weight: Floats,
     penalty: float,
+    loss: Loss = SQUARED_ERROR,
     *,
-    loss: str = "squared_error",
-    quantile: float = 0.5,
     offset: Floats | float = 0.0,
     signs: Signs | None = None,
 ) -> tuple[float, Floats]:
@@ -57,11 +63,11 @@ def solve_weights(
     moments = _Moments.of(rules, y, weight)
     ridge = penalty * moments.scale
     intercept, weights = moments.solve(ridge, signs)
-    if loss == "squared_error":
+    if loss.name == "squared_error":
         return intercept, weights
     for _ in range(_ROUNDS):
         residual = y - intercept - weights @ rules
-        reweighted = weight * _irls_weights(residual, spread, loss, quantile)
+        reweighted = weight * _irls_weights(residual, spread, loss)
         intercept, weights = _Moments.of(rules, y, reweighted).solve(ridge, signs)
     return intercept, weights
 
@@ -122,21 +128,20 @@ def refitted_weights(
         y,
         weight,
         penalty,
-        loss=loss.name,
-        quantile=loss.quantile,
+        loss,
         offset=offset,
         signs=None if signs is None else np.array(signs, dtype=np.int64)[free],
     )
     return intercept, weights
 
 
-def _irls_weights(residual: Floats, spread: float, loss: str, quantile: float) -> Floats:
+def _irls_weights(residual: Floats, spread: float, loss: Loss) -> Floats:
     """Return the weights under which least squares has the gradient of the loss."""
     size = np.maximum(np.abs(residual), _ZERO_RESIDUAL * spread)
-    if loss == "huber":
+    if loss.name == "huber":
         return np.minimum(1.0, spread / size)
-    if loss == "quantile":
-        return np.where(residual > 0, quantile, 1.0 - quantile) / size
+    if loss.name == "quantile":
+        return np.where(residual > 0, loss.quantile, 1.0 - loss.quantile) / size
     return np.asarray(1.0 / size)
 
 
@@ -231,3 +236,64 @@ def solve_with_signs(matrix: Floats, right: Floats, signs: Signs | None) -> Floa
         exchanged = wrong if patience > 0 else wrong[-1:]
         positive[exchanged] = ~positive[exchanged]
     return np.where(signs * weights < 0.0, 0.0, weights)
+
+
+def products(rules: Bools, weight: Floats, others: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted sums, over the rows, of rule times rule and of rule times others.
+
+    `rules` are ``(n_rules, n)``, `others` ``(n, k)``; the sums are ``(n_rules, n_rules)`` and ``(n_rules, k)``.
+
+    >>> rules = np.array([[True, True, False], [False, True, True]])
+    >>> products(rules, np.array([1.0, 2.0, 3.0]), np.array([[10.0], [20.0], [30.0]]))
+    (array([[3., 2.],
+           [2., 5.]]), array([[ 50.],
+           [130.]]))
+    """
+    n_rules, n = rules.shape
+    among, across = np.zeros((n_rules, n_rules)), np.zeros((n_rules, others.shape[1]))
+    for start in range(0, n, _PRODUCT_BLOCK):
+        rows = slice(start, start + _PRODUCT_BLOCK)
+        some = rules[:, rows].astype(np.float64)
+        weighted = some * weight[rows]
+        among += weighted @ some.T
+        across += weighted @ others[rows]
+    return among, across
+
+
+def centred_products(rules: Bools, y: Floats, weight: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """Return the rules' means, that of y, and the products of the centred rules with themselves and with centred y."""
+    total = float(weight.sum())
+    y_mean = float(weight @ y) / total
+    gram, across = products(rules, weight, np.column_stack([np.ones(len(y)), y - y_mean]))
+    means = across[:, 0] / total
+    return means, y_mean, gram - np.outer(means, means) * total, across[:, 1]
+
+
+# --- rules of a circuit -----------------------------------------------------------------------------------------------
+
+
+def with_weights(circuit: Circuit, nodes: Sequence[int], intercept: float, weights: Floats, target: Target) -> Circuit:
+    """Return a circuit with some of its nodes as rules, their weights given for the standardised target."""
+    decimals = circuit.decimals
+    rules = tuple(
+        Rule(node, on_grid(target.spread * weight, decimals))
+        for node, weight in zip(nodes, weights.tolist(), strict=True)
+    )
+    return replace(circuit, rules=rules, intercept=on_grid(target.mean + target.spread * intercept, decimals))
+
+
+def rule_values(circuit: Circuit, values: Sequence[Values]) -> Bools:
+    """Return where each rule fires on some rows, ``(n_rules, n)``, computed block by block."""
+    return node_values(circuit, [rule.node for rule in circuit.rules], values)
+
+
+def node_values(circuit: Circuit, nodes: Sequence[int], values: Sequence[Values]) -> Bools:
+    """Return the values of some nodes on some rows, ``(n_nodes, n)``, computed block by block."""
+    n_rows = len(values[0])
+    holds = np.empty((len(nodes), n_rows), dtype=np.bool_)
+    for start in range(0, n_rows, _NODE_BLOCK):
+        block = slice(start, start + _NODE_BLOCK)
+        of_all = circuit.node_values([column[block] for column in values])
+        for i, node in enumerate(nodes):
+            holds[i, block] = of_all[node]
+    return holds

@@ -12,6 +12,7 @@ from scipy.special import softmax
 from dln import DLNRegressor
 from dln.circuit._gates import CANDIDATE_ORDER
 from dln.circuit._words import number_text
+from dln.data._encoding import Encoder
 from dln.network._network import Network, open_links
 from dln.network._train import Trained
 from dln.readers._draw import Picture
@@ -42,9 +43,9 @@ _CHOSEN, _PALE, _MORE, _LESS = "#222222", "#d5d5d5", "#1b5e9e", "#b3261e"
 class _Kept(DLNRegressor):
     """A `DLNRegressor` that keeps what is trained, before it is discretised."""
 
-    def _freeze(self, X: Any, rows: Any, networks: Sequence[Trained], *more: Any) -> None:
-        self.trained_, self.encoder_ = networks[0], rows.encoder
-        super()._freeze(X, rows, networks, *more)
+    def _freeze(self, X: Any, rows: Any, encoder: Encoder, networks: Sequence[Trained], *more: Any) -> None:
+        self.trained_, self.encoder_ = networks[0], encoder
+        super()._freeze(X, rows, encoder, networks, *more)
 
 
 def diagrams() -> list[Figure]:
@@ -74,9 +75,8 @@ def _example(model: Any) -> Figure:
         ax.axis("off")
         for neuron in range(wiring.n_neurons):
             end = place[wiring.first_neuron + neuron]
-            for links in (wiring.links_a, wiring.links_b):
-                for row in set(links[:, neuron].tolist()) & place.keys():
-                    _line(ax, place[row], end, color=_PALE, linewidth=0.6, zorder=1)
+            for row in set(wiring.links[:, :, neuron].ravel().tolist()) & place.keys():
+                _line(ax, place[row], end, color=_PALE, linewidth=0.6, zorder=1)
             for row in chosen[neuron]:
                 _line(ax, place[row], end, color=_CHOSEN, linewidth=1.1, zorder=2)
         for row, weight, is_kept in zip(wiring.rule_rows.tolist(), parameters.weights, is_open, strict=True):
@@ -107,11 +107,9 @@ def _example(model: Any) -> Figure:
 
 def _chosen_links(network: Network) -> list[tuple[int, int]]:
     """Return the two rows that each neuron reads."""
-    wiring, parameters = network.wiring, network.parameters
-    neurons = np.arange(wiring.n_neurons)
-    a = wiring.links_a[parameters.link_a_logits.argmax(axis=0), neurons]
-    b = wiring.links_b[parameters.link_b_logits.argmax(axis=0), neurons]
-    return list(zip(a.tolist(), b.tolist(), strict=True))
+    choices = network.parameters.link_logits.argmax(axis=1)[:, np.newaxis]
+    a, b = np.take_along_axis(network.wiring.links, choices, axis=1)[:, 0].tolist()
+    return list(zip(a, b, strict=True))
 
 
 def _input_text(model: Any, row: int) -> str:
@@ -214,4 +212,4 @@ def _gates(model: Any) -> Any:
 def _links(model: Any) -> Any:
     """Return the probabilities of the candidates of both inputs, (n_links, 2 * n_neurons)."""
     parameters = model.trained_.network.parameters
-    return softmax(np.hstack([parameters.link_a_logits, parameters.link_b_logits]) / model.trained_.temperature, axis=0)
+    return softmax(np.hstack(list(parameters.link_logits)) / model.trained_.temperature, axis=0)

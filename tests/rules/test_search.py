@@ -5,10 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dln.rules._expression import length
-from dln.rules._learn import SearchConfig, find_rules
-from dln.rules._local_search import extend, polish, shrink, widened
-from dln.rules._model_sizes import shrinking_path
 from dln.rules._rule_set import RuleSet
+from dln.rules._search import extend, find_rules, polish, shrink, shrinking_path, widened
 from dln.rules._task import Task
 from dln.solve._select import Budget
 from learned import expressions_of, refitted, seeds, some_task
@@ -81,7 +79,7 @@ def test_shrinking_drops_what_is_missed_least():
 
 def searched(task, budget, n_generations, n_grown_rules=40):
     """Return the rules that a search finds."""
-    return find_rules(task, SearchConfig(budget, n_grown_rules, n_generations), np.random.default_rng(0))[0]
+    return find_rules(task, budget, n_grown_rules, n_generations, np.random.default_rng(0))[0]
 
 
 @settings(max_examples=15)
