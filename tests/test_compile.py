@@ -228,7 +228,8 @@ def test_kernels_contain_nothing_of_other_folders():
         if any(node.module == "dln._compile" for node in imports):
             module = import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
             of_dln = [node for node in imports if str(node.module).startswith("dln.")]
-            others = [node for node in of_dln if str(node.module).rpartition(".")[0] != module.__package__]
+            own = module.__package__
+            others = [node for node in of_dln if own not in {node.module, str(node.module).rpartition(".")[0]}]
             foreign = {alias.asname or alias.name for node in others for alias in node.names}
             for kernel in (value for value in vars(module).values() if hasattr(value, "py_func")):
                 assert not foreign & set(kernel.py_func.__code__.co_names), kernel

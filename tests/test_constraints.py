@@ -148,7 +148,7 @@ def test_outcomes_in_words_as_data_and_in_the_file(tmp_path):
 def test_a_file_that_claims_too_much_is_refused(tmp_path):
     """A model file whose constraints its circuits break, or that name columns it lacks, is not read."""
     X, y = some_rows(4)
-    X["rises"] = y.round(1)
+    X["rises"] = y.round()
     model = small(monotonic_cst={"rises": 1}).fit(X, y)
     document = json.loads(bytes_of(model, tmp_path).splitlines()[1])
     del document["monotone"]
@@ -174,7 +174,7 @@ def test_a_file_that_claims_too_much_is_refused(tmp_path):
 def test_without_a_proof_there_is_no_model(monkeypatch):
     """A fit whose circuit is not proved raises, and leaves the estimator unfitted."""
     X, y = some_rows(4)
-    X["rises"] = y.round(1)
+    X["rises"] = y.round()
     monkeypatch.setattr(
         rule_module,
         "replace",

@@ -97,7 +97,7 @@ def test_hostile_names_do_no_harm():
     """Names with quotes, line breaks and markup are columns like others."""
     names = ['a"b', "line\nbreak", "<script>alert(1)</script>", "ünï 🎉", "[bold]"]
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 5)), columns=names)
-    model = small().fit(X, X[names[1]] * 2)
+    model = small().fit(X, X[names[0]] + X[names[1]] * 2)
     assert len(repr(model.circuit_).splitlines()) == len(model.circuit_.rules) + 1
 
 

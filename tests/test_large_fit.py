@@ -66,7 +66,7 @@ def test_a_fit_takes_at_most_twice_the_float32_table(source, numbers, tmp_path, 
     monkeypatch.setattr("dln._dln.MAX_ROWS", 10_000)
     monkeypatch.setattr("dln.network._train.MAX_CUTOFF_ROWS", 10_000)
     X = SOURCES[source](numbers, tmp_path)
-    y = numbers[:, 0].astype(np.float64)
+    y = numbers[:, 0].astype(np.float64) + numbers[:, 1]
     options = {"hidden_layer_sizes": (8,), "n_thresholds": 1, "batch_size": 512, "max_epochs": 1}
     model = DLNRegressor(**options, random_state=0).fit(X[:LARGE], y[:LARGE])  # now all is compiled
     model, most = peak(lambda: model.fit(X, y))

@@ -54,7 +54,7 @@ def test_the_card_counts_the_categories_that_no_rule_names(tmp_path):
         assert columns["region"]["share_of_others"] == pytest.approx(0.6)
         assert columns["region"]["missing"] == pytest.approx(0.1)
         assert '3 categories, of which rules name `"south"` 30\xa0%; all others 60\xa0%' in str(card)
-        assert "2 categories: `false` 80 %, `true` 20 %" in str(card)
+        assert "2 categories: `false` 80\xa0%, `true` 20\xa0%" in str(card)
 
 
 def test_the_card_is_saved_by_the_ending(tmp_path):
