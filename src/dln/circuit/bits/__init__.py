@@ -1,6 +1,6 @@
 """Fast evaluation of a circuit, block by block.
 
-`PreparedCircuit` turns a circuit into a short program: tests on columns, two-input gates, weighted rules. One compiled kernel
+`prepare` turns a circuit into a short program: tests on columns, two-input gates, weighted rules. One compiled kernel
 runs every program, so no model is ever compiled. Weights are summed as whole numbers of grid steps, so their order does
 not matter and the predictions are those of `Circuit.evaluate`, bit for bit.
 """
