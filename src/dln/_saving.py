@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Final, TypeVar
-from typing import Literal as TypingLiteral
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,8 +26,6 @@ NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 OPTIONAL: Final = {
     "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
 }  # fmt: skip
-#: What a file calls the classes: files hold no names of classes.
-KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
 
 
 def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
@@ -76,7 +73,7 @@ def to_saved(model: Any) -> SavedModel:
     return SavedModel(
         dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
-        kind=KINDS.get(type(model).__name__, "rules"),
+        kind="network" if type(model).__name__ == "DLNRegressor" else "rules",  # files hold no names of classes
         frontier=model.frontier_,
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,

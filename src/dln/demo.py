@@ -12,7 +12,6 @@ from typing import Any, Final
 import polars as pl
 from rich.console import Console
 from rich.table import Table
-from sklearn.base import RegressorMixin
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
@@ -47,7 +46,13 @@ def main() -> None:
     table = Table("model", box=None)
     table.add_column("test R²", justify="right")
     table.add_column("conditions", justify="right")
-    for name, other, size in _others():
+    boosted = HistGradientBoostingRegressor(random_state=SEED)
+    tree = DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED)  # as many splits as conditions
+    for name, other, size in (
+        ("linear regression", LinearRegression(), "10 coefficients"),
+        ("decision tree", tree, str(MAX_CONDITIONS)),
+        ("boosted trees (scikit-learn)", boosted, "thousands"),
+    ):
         other.fit(X_train.to_numpy(), y_train.to_numpy())
         table.add_row(name, f"{other.score(X_test.to_numpy(), y_test.to_numpy()):.3f}", size)
     whole = network.network_circuit_
@@ -71,16 +76,6 @@ def _seconds(model: Any, X: pl.DataFrame, y: pl.Series) -> float:
     start = time.perf_counter()
     model.fit(X, y)
     return time.perf_counter() - start
-
-
-def _others() -> list[tuple[str, RegressorMixin, str]]:
-    """Return models to compare with, a tree of as many splits as we have conditions among them."""
-    tree = DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED)
-    return [
-        ("linear regression", LinearRegression(), "10 coefficients"),
-        ("decision tree", tree, str(MAX_CONDITIONS)),
-        ("boosted trees (scikit-learn)", HistGradientBoostingRegressor(random_state=SEED), "thousands"),
-    ]
 
 
 if __name__ == "__main__":
