@@ -28,13 +28,7 @@ Format = Annotated[
 def export(
     model: _options.Model,
     output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .c, .sql, .js, .mjs, .py, .onnx, .xlsx or .v; - is standard output.",
-        ),
+        str, _options.output("Ends in .c, .sql, .js, .mjs, .py, .onnx, .xlsx or .v; - is standard output.")
     ],
     form: Format = None,
     dialect: _options.Dialect = None,

@@ -10,7 +10,7 @@ import polars as pl
 from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit._words import counted
 from dln.cli._columns import check_rows, dtype_words
-from dln.cli._messages import UsageError, nearest
+from dln.cli._messages import UsageError, errors_as_sentences, nearest
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import codes_of
@@ -109,10 +109,8 @@ def _converted(
         whole = given.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
         return whole if whole.null_count() == column.null_count() else column
     if column.dtype.is_float():
-        try:
+        with errors_as_sentences():  # floats that may be rounded
             codes_of(nw.from_native(column, series_only=True), Column(column.name, categories))
-        except ValueError as error:  # floats that may be rounded
-            raise UsageError(str(error)) from error
     return column
 
 

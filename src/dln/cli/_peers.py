@@ -16,6 +16,8 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from dln.cli._training_table import Learnable
+
 #: Rows from which LightGBM gets all cores: on small tables its threads wait for one another longer than they work.
 MANY_ROWS: Final = 20_000
 
@@ -27,24 +29,14 @@ class Score(NamedTuple):
     seconds: float
 
 
-class Sample(NamedTuple):
-    """Rows to learn from or to test on."""
-
-    X: pl.DataFrame
-    y: pl.Series
-    weight: pl.Series | None
-    labels: Any = None
-    """The groups, or the times, of the rows."""
-
-
-def score(name: str, predictions: Any, test: Sample, seconds: float) -> Score:
+def score(name: str, predictions: Any, test: Learnable, seconds: float) -> Score:
     r2, error = (
         float(measure(test.y, predictions, sample_weight=test.weight)) for measure in (r2_score, mean_absolute_error)
     )
     return Score(name, r2, error, seconds)
 
 
-def peers(train: Sample, test: Sample) -> list[Score]:
+def peers(train: Learnable, test: Learnable) -> list[Score]:
     as_numbers = (~selectors.string()).cast(pl.Float64)
     X, X_test = train.X.with_columns(as_numbers), test.X.with_columns(as_numbers)
     scores = []

@@ -17,13 +17,12 @@ import typer
 
 from dln.cli import _options
 from dln.cli._files import check_output, open_saved, output_kind, whole_or_nothing
-from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._messages import UsageError, errors_as_sentences, print_error, print_status
 from dln.cli._table_file import STANDARD, TableFile, open_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln._load import Predictor
     from dln.readers.model_file import SavedModel
 
 #: The column of results, and those of the ends of its interval.
@@ -41,12 +40,7 @@ _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 def predict(
     model: _options.Model,
     table: _options.Table,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV or Parquet, by its ending; - is standard output."
-        ),
-    ] = "-",
+    output: Annotated[str, _options.output("CSV, TSV or Parquet, by its ending; - is standard output.")] = "-",
     *,
     interval: Annotated[
         float | None, typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten.")
@@ -57,8 +51,10 @@ def predict(
     quiet: _options.Quiet = False,
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
+    import polars as pl
+
     from dln._load import Predictor
-    from dln.cli._model_columns import needed_columns
+    from dln.cli._model_columns import model_columns, needed_columns
     from dln.data._categories import unknown_text
 
     kind = output_kind(output)
@@ -75,8 +71,21 @@ def predict(
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with progress(file.count_rows()) if is_shown else nullcontext(lambda _: None) as advance:
-            unknown: list[Counter[Any]] = []
-            predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
+            predictor, unknown = Predictor(fitted), list[Counter[Any]]()
+
+            def predicted(frame: pl.DataFrame) -> pl.DataFrame:
+                numbers: Any = []
+                if frame.height:
+                    columns = model_columns(file, frame, fitted.circuit, int(frame[ROW][0]) + 1)
+                    found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
+                    numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the table)
+                    unknown.append(found)
+                advance(frame.height)
+                made = [pl.Series(PREDICTION, numbers, dtype=pl.Float64)]
+                if ends is not None:
+                    made += map(pl.Series, (LOWER, UPPER), ends(made[0].to_numpy()))
+                return frame.drop(ROW).hstack(made) if with_input else pl.DataFrame(made)
+
             n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if any(unknown) and not quiet:
@@ -97,10 +106,8 @@ def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any]
         raise UsageError(
             f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
         )
-    try:
+    with errors_as_sentences("--interval: {}".format):
         model.intervals.half_width(coverage)
-    except ValueError as error:
-        raise UsageError(f"--interval: {error}") from error
     return partial(model.intervals.ends, coverage=coverage)
 
 
@@ -138,35 +145,6 @@ def write_rows(
                 predicted(frame)
         raise file.unreadable() from None
     return sum(n_rows)
-
-
-def _predicted(
-    predictor: Predictor,
-    file: TableFile,
-    ends: Callable[[Any], Any] | None,
-    with_input: bool,  # noqa: FBT001 (bound by `partial`)
-    advance: Callable[[int], None],
-    unknown: list[Counter[Any]],
-    frame: pl.DataFrame,
-) -> pl.DataFrame:
-    """Return the predictions of some rows, beside their own columns if these are wanted."""
-    import polars as pl
-
-    from dln.cli._model_columns import model_columns
-
-    numbers: Any = []
-    if frame.height:
-        first_row = int(frame[ROW][0]) + 1
-        columns = model_columns(file, frame, predictor.circuit_, first_row)
-        found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
-        numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the whole table)
-        unknown.append(found)
-    advance(frame.height)
-    predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    results = [predicted]
-    if ends is not None:
-        results += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
-    return frame.drop(ROW).hstack(results) if with_input else pl.DataFrame(results)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ OwnTarget = Annotated[
 
 def report(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .html.")],
+    output: Annotated[str, _options.output("Ends in .html.")],
     data: Data = None,
     target: OwnTarget = None,
     include_rows: Annotated[
@@ -66,7 +66,7 @@ def report(
 
 def card(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .md or .json.")],
+    output: Annotated[str, _options.output("Ends in .md or .json.")],
     data: Data = None,
     target: OwnTarget = None,
     *,
@@ -164,7 +164,7 @@ def _tested(
 
 def plot(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .svg, .png or .pdf.")],
+    output: Annotated[str, _options.output("Ends in .svg, .png or .pdf.")],
     *,
     max_rules: Annotated[int, typer.Option(min=1, help="Rules to draw, those that move the prediction most.")] = 20,
     force: _options.Force = False,

@@ -98,18 +98,23 @@ class TableFile:
         """Return what is wrong with a file that polars could not read."""
         if self.separator is None:
             return _damaged_parquet(self.label)
-        if (position := _not_utf8(self.path)) is not None:
-            line, byte = position
-            return UsageError(
-                f"{self.label} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
-                "example with iconv -f latin1 -t utf-8"
-            )
+        odd = 0
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as error:
+                    return UsageError(
+                        f"{self.label} must be UTF-8 text, but line {number} holds the byte 0x{line[error.start]:02x}: "
+                        "convert it, for example with iconv -f latin1 -t utf-8"
+                    )
+                if not odd and line.count(b'"') % 2:
+                    odd = number
         try:
             self._check_shape()
         except UsageError as error:
             return error
-        odd = _odd_quotes(self.path)
-        where = "one of its lines" if odd is None else f"line {odd}"
+        where = f"line {odd}" if odd else "one of its lines"
         return UsageError(
             f"{self.label} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
             "field without being doubled"
@@ -272,20 +277,3 @@ def _check_header(label: str, cells: list[str]) -> None:
                 f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
             )
         first[cell] = number
-
-
-def _odd_quotes(path: Path) -> int | None:
-    """Return the first line with an odd number of quotation marks, counted from 1, or None."""
-    with path.open("rb") as lines:
-        return next((number for number, line in enumerate(lines, start=1) if line.count(b'"') % 2), None)
-
-
-def _not_utf8(path: Path) -> tuple[int, int] | None:
-    """Return the line and the byte where a file stops being UTF-8, or None."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return number, line[error.start]
-    return None

@@ -27,9 +27,7 @@ def tune(
     *,
     learner: _options.Learner = "network",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of earlier runs included.")] = 64,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the best model goes, like best.dln.")
-    ] = None,
+    output: Annotated[str | None, _options.output("Where the best model goes, like best.dln.")] = None,
     storage: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Where trials are kept; otherwise TABLE.tune.log, in this folder."),
