@@ -415,10 +415,9 @@ class _Search:
 
     def _keep(self, drawn: Any, record: TrialRecord) -> None:
         """Add a finished trial, and write it to the journal as one line."""
-        states = {"complete": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
         means = np.cumsum(record.fold_values) / np.arange(1, len(record.fold_values) + 1)
         trial = self.optuna.trial.create_trial(
-            state=self.optuna.trial.TrialState[states[record.state]],
+            state=self.optuna.trial.TrialState["FAIL" if record.state == "failed" else record.state.upper()],
             value=record.value,
             params=drawn.params,
             distributions=drawn.distributions,

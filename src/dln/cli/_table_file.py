@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 STANDARD: Final = "-"
+#: What may separate the names in a header; the one that occurs most there, outside quotes, does.
 SEPARATORS: Final = (",", ";", "\t", "|")
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
@@ -220,7 +221,8 @@ def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
         )
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
-    separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
+    first_line = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").partition("\n")[0]
+    separator = "\t" if suffixes & {".tsv", ".tab"} else max(SEPARATORS, key=first_line.count)
     blank_lines, cells = _header(label, text, separator)
     comma = separator == ";" and bool(_DECIMAL_COMMA.search(text)) and not _DECIMAL_POINT.search(text)
     return TableFile(label, path, tuple(cells), separator, comma, blank_lines)
@@ -256,12 +258,6 @@ def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
     else:
         return
     raise UsageError(message)
-
-
-def _separator(text: str) -> str:
-    """Return what separates the names in the header: the candidate that occurs most, outside quotes."""
-    header = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").partition("\n")[0]
-    return max(SEPARATORS, key=header.count)
 
 
 def _check_header(label: str, cells: list[str]) -> None:
