@@ -257,7 +257,10 @@ def search(
         drawn = _probe(optuna, space, estimator)
         # In a storage a search is known by all that the results of its trials depend on.
         folds = (cv if is_number else None, division.labels) if division.labels else n_folds
-        facts = [__version__, _description(estimator), drawn, _columns(X), y, folds, prune, random_state]
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        is_frame = isinstance(frame, nw.DataFrame)
+        columns = [(name, frame[name].to_numpy()) for name in frame.columns] if is_frame else X
+        facts = [__version__, _description(estimator), drawn, columns, y, folds, prune, random_state]
         kept = _open_storage(optuna, storage)
         journal = optuna.create_study(study_name=joblib.hash(facts), storage=kept, load_if_exists=True)
         seed = journal.user_attrs.get("seed", secrets.randbits(31) if random_state is None else int(random_state))
@@ -446,11 +449,6 @@ def _description(estimator: Any) -> str:
     others = {name for name in plain.get_params() if name.split("__")[-1] in {"callbacks", "n_jobs", "verbose"}}
     params = plain.set_params(**dict.fromkeys(others)).get_params()
     return ADDRESS.sub("", f"{type(plain).__name__} {sorted((name, repr(params[name])) for name in params)}")
-
-
-def _columns(X: Any) -> Any:
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return [(name, frame[name].to_numpy()) for name in frame.columns] if isinstance(frame, nw.DataFrame) else X
 
 
 def _probe(optuna: Any, space: Space | None, estimator: Any) -> str:
