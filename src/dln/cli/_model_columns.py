@@ -26,19 +26,15 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
     """
     needed: dict[str, None] = {}
     for j in sorted({literal.column for literal in circuit.literals}):
-        name = _origin(circuit.columns[j], file.names)
+        own = circuit.columns[j].name
+        split = split_part_name(own)  # a part of dates is made of their column
+        name = own if split is None or own in file.names else split[0]
         if name not in file.names:
             raise UsageError(
                 f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
             )
         needed[name] = None
     return list(needed) or [file.names[0]]
-
-
-def _origin(column: Column, names: tuple[str, ...]) -> str:
-    """Return the column that a model's column is made of: itself, or a column of dates."""
-    split = split_part_name(column.name)
-    return column.name if split is None or column.name in names else split[0]
 
 
 def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> pl.DataFrame:

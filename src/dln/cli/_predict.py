@@ -23,8 +23,6 @@ from dln.cli._table_file import STANDARD, TableFile, open_table
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln.readers.model_file import SavedModel
-
 #: The column of results, and those of the ends of its interval.
 PREDICTION: Final = "prediction"
 LOWER: Final = "lower"
@@ -62,7 +60,16 @@ def predict(
     if as_json and output == STANDARD:
         raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
-    ends = None if interval is None else _ends(fitted, Path(model).name, interval)
+    ends = None
+    if interval is not None:
+        if fitted.intervals is None:
+            raise UsageError(
+                f"{Path(model).name} has no prediction intervals: dln fit computes them where it has test rows "
+                "(--test-size)"
+            )
+        with errors_as_sentences("--interval: {}".format):
+            fitted.intervals.half_width(interval)
+        ends = partial(fitted.intervals.ends, coverage=interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
@@ -98,17 +105,6 @@ def predict(
         from dln.circuit._words import counted
 
         print_status(f"{counted(n_rows, 'prediction')} written to {output} in {took:.1f} s.")
-
-
-def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
-    """Return what computes the ends of intervals from predictions, or raise a `UsageError` if the model has none."""
-    if model.intervals is None:
-        raise UsageError(
-            f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
-        )
-    with errors_as_sentences("--interval: {}".format):
-        model.intervals.half_width(coverage)
-    return partial(model.intervals.ends, coverage=coverage)
 
 
 def write_rows(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 FEWEST_LABELS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnOptions:
+class ColumnOptions(NamedTuple):
     target: str
     weight: str | None = None
     drop: Sequence[str] = ()
