@@ -14,7 +14,7 @@ import secrets
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
@@ -401,15 +401,13 @@ class _Search:
 
     def _as_given(self) -> Any:
         """Return the first trial: a point of the space, where the space contains the estimator as it was given."""
-        given = self.estimator.get_params()
-        trial = self.optuna.trial.FixedTrial({name: _label(value) for name, value in given.items()})
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # Optuna warns of values out of range
-                if all(_label(given[name]) == _label(value) for name, value in self.space(trial).items()):
-                    return trial
-        except (KeyError, ValueError, UserWarning):  # other names, or values that the space does not have
-            pass
+        given = {name: _label(value) for name, value in self.estimator.get_params().items()}
+        trial = self.optuna.trial.FixedTrial(given)
+        # Other names, or values that the space does not have.
+        with suppress(KeyError, ValueError, UserWarning), warnings.catch_warnings():
+            warnings.simplefilter("error")  # Optuna warns of values out of range
+            if all(given[name] == _label(value) for name, value in self.space(trial).items()):
+                return trial
         return self.optuna.trial.FixedTrial({})
 
     def _params(self, trial: Any, number: int) -> dict[str, Any]:
