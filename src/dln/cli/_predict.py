@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: The column of results, and those of the ends of its interval.
-PREDICTION: Final = "prediction"
-LOWER: Final = "lower"
-UPPER: Final = "upper"
+RESULTS: Final = ("prediction", "lower", "upper")
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
@@ -73,7 +71,7 @@ def predict(
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        results = [PREDICTION] if ends is None else [PREDICTION, LOWER, UPPER]
+        results = RESULTS[:1] if ends is None else RESULTS
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
@@ -88,9 +86,9 @@ def predict(
                     numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the table)
                     unknown.append(found)
                 advance(frame.height)
-                made = [pl.Series(PREDICTION, numbers, dtype=pl.Float64)]
+                made = [pl.Series(RESULTS[0], numbers, dtype=pl.Float64)]
                 if ends is not None:
-                    made += map(pl.Series, (LOWER, UPPER), ends(made[0].to_numpy()))
+                    made += map(pl.Series, RESULTS[1:], ends(made[0].to_numpy()))
                 return frame.drop(ROW).hstack(made) if with_input else pl.DataFrame(made)
 
             n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)

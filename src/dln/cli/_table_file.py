@@ -229,17 +229,28 @@ def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
 
 
 def _header(label: str, text: str, separator: str) -> tuple[int, list[str]]:
-    """Return the number of blank lines before the header, and the names in it."""
+    """Return the number of blank lines before the header, and the names in it, each another."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    lines = enumerate([cell.strip() for cell in row] for row in rows)
     try:
-        for blank_lines, row in enumerate(rows):
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                _check_header(label, cells)
-                return blank_lines, cells
+        blank_lines, cells = next((line for line in lines if any(line[1])), (0, []))
     except csv.Error as error:
         raise UsageError(f"the first line of {label} could not be read as the names of columns: {error}") from None
-    raise UsageError(f"{label} is empty: give a table with a header and at least one row")
+    if not cells:
+        raise UsageError(f"{label} is empty: give a table with a header and at least one row")
+    if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
+        raise UsageError(
+            f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
+        )
+    first: dict[str, int] = {}
+    for number, cell in enumerate(cells, start=1):
+        if cell in first:
+            what = f"the name {cell!r}" if cell else "no name"
+            raise UsageError(
+                f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
+            )
+        first[cell] = number
+    return blank_lines, cells
 
 
 def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
@@ -258,18 +269,3 @@ def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
     else:
         return
     raise UsageError(message)
-
-
-def _check_header(label: str, cells: list[str]) -> None:
-    if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
-        raise UsageError(
-            f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
-        )
-    first: dict[str, int] = {}
-    for number, cell in enumerate(cells, start=1):
-        if cell in first:
-            what = f"the name {cell!r}" if cell else "no name"
-            raise UsageError(
-                f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
-            )
-        first[cell] = number
