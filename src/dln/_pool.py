@@ -49,21 +49,21 @@ class Pool(Generic[T, R]):
     def __init__(self, work: Callable[[T], R], n_jobs: int | None = None, ray: str | None = None) -> None:
         if n_jobs == 0:
             raise ValueError("n_jobs must be a number above 0, -1 for one per core, or None, got 0")
-        self._work, self._disconnect = work, False
-        self._ray: Any = None
+        self._work = work
+        self._connection: Any = None
         self._died: type[Exception] = BrokenProcessPool
         self._workers: list[_ProcessWorker | _RayWorker] = []
         self.n_jobs = effective_n_jobs(n_jobs)
         if ray is not None:
-            self._ray = import_extra("ray", "work on a cluster", "ray")
-            self._died = self._ray.exceptions.RayError
-            self._disconnect = not self._ray.is_initialized()
-            if self._disconnect:
-                _connect(self._ray, ray)
-            processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            library = import_extra("ray", "work on a cluster", "ray")
+            self._died = library.exceptions.RayError
+            if not library.is_initialized():
+                _connect(library, ray)
+                self._connection = library
+            processors = max(1, int(library.cluster_resources().get("CPU", 1)))
             self.n_jobs = n_jobs if n_jobs is not None and n_jobs > 0 else processors
-            shared = self._ray.put(work)
-            self._workers = [_RayWorker(self._ray, shared) for _ in range(self.n_jobs)]
+            shared = library.put(work)
+            self._workers = [_RayWorker(library, shared) for _ in range(self.n_jobs)]
         elif self.n_jobs > 1:
             self._workers = [_ProcessWorker(work) for _ in range(self.n_jobs)]
 
@@ -102,8 +102,8 @@ class Pool(Generic[T, R]):
         """End the workers, whatever they run, and disconnect from a cluster that this pool connected to."""
         for worker in self._workers:
             worker.reset()
-        if self._disconnect:
-            self._ray.shutdown()
+        if self._connection is not None:
+            self._connection.shutdown()
 
 
 def _reason(error: Exception) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Final, TypeVar
-from typing import Literal as TypingLiteral
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,8 +26,6 @@ NOT_SAVED: Final = ("callbacks", "n_jobs", "verbose")
 OPTIONAL: Final = {
     "support_": "support", "target_name_": "target", "intervals_": "intervals", "edits_": "edits", "frozen_": "frozen"
 }  # fmt: skip
-#: What a file calls the classes: files hold no names of classes.
-KINDS: Final[dict[str, TypingLiteral["rules", "network"]]] = {"RuleRegressor": "rules", "DLNRegressor": "network"}
 
 
 def without_unused_categories(circuits: Sequence[Circuit]) -> list[Circuit]:
@@ -76,7 +73,7 @@ def to_saved(model: Any) -> SavedModel:
     return SavedModel(
         dates=[name for name in features if name not in columns],
         circuit=model.circuit_,
-        kind=KINDS.get(type(model).__name__, "rules"),
+        kind="network" if type(model).__name__ == "DLNRegressor" else "rules",  # files hold no names of classes
         frontier=model.frontier_,
         named=hasattr(model, "feature_names_in_"),
         parameters=parameters,
@@ -90,7 +87,15 @@ def to_saved(model: Any) -> SavedModel:
 
 
 def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> Estimator:
-    model = _with_parameters(kind, saved.parameters, os.fspath(path))
+    known = set(kind._get_param_names()) - set(NOT_SAVED)  # noqa: SLF001 (scikit-learn's own way to ask)
+    if unknown := [name for name in saved.parameters if name not in known]:
+        reason = "this version of dln has no such parameter"
+        raise ModelFileError(reason, f"parameters.{unknown[0]}", os.fspath(path))
+    model: Estimator = kind(**saved.parameters)
+    try:
+        model._validate_params()  # noqa: SLF001 (as `fit` does)
+    except ValueError as error:
+        raise ModelFileError(str(error), "parameters", os.fspath(path)) from error
     features = with_dates_whole([column.name for column in saved.circuit.columns], saved.dates)
     fitted = {
         "circuit_": saved.circuit,
@@ -105,9 +110,8 @@ def from_saved(kind: type[Estimator], saved: SavedModel, path: AnyPath = "") -> 
         fitted["_constraints"] = tuple(saved.constraints)
     if saved.named:
         fitted["feature_names_in_"] = np.array(features, dtype=object)
-    for name, field in OPTIONAL.items():
-        if getattr(saved, field) is not None:
-            fitted[name] = getattr(saved, field)
+    optional = {name: getattr(saved, field) for name, field in OPTIONAL.items()}
+    fitted |= {name: value for name, value in optional.items() if value is not None}
     vars(model).update(fitted)
     return model
 
@@ -116,16 +120,3 @@ def frontier_of_one(circuit: Circuit, support: Sequence[float] | None, r2: float
     """Return the frontier of a model without smaller ones."""
     n = sum(count_conditions(circuit))
     return Frontier((Point(n, n, len(circuit.rules), r2, circuit, tuple(support or ())),))
-
-
-def _with_parameters(kind: type[Estimator], parameters: Mapping[str, Any], path: str) -> Estimator:
-    known = set(kind._get_param_names()) - set(NOT_SAVED)  # noqa: SLF001 (scikit-learn's own way to ask)
-    for name in parameters:
-        if name not in known:
-            raise ModelFileError("this version of dln has no such parameter", f"parameters.{name}", path)
-    model: Estimator = kind(**parameters)
-    try:
-        model._validate_params()  # noqa: SLF001 (as `fit` does)
-    except ValueError as error:
-        raise ModelFileError(str(error), "parameters", path) from error
-    return model

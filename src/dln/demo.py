@@ -7,12 +7,10 @@ Nothing is downloaded.
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
-from sklearn.base import RegressorMixin
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
@@ -23,6 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from dln import DLNRegressor, RuleRegressor
 from dln.circuit._cost import count_conditions
 from dln.circuit._words import thousands
+from dln.cli._printing import table
 
 N_ROWS: Final = 400
 SEED: Final = 0
@@ -40,22 +39,30 @@ def main() -> None:
     console.print(f"1. Train both learners on {len(X_train)} rows; {len(X_test)} others are the test set.")
     network = DLNRegressor(max_conditions=MAX_CONDITIONS, random_state=SEED, verbose=1)
     rules = RuleRegressor(random_state=SEED, verbose=1)
-    seconds = [_seconds(model, X_train, y_train) for model in (network, rules)]
+    seconds = []
+    for learner in (network, rules):
+        start = time.perf_counter()
+        learner.fit(X_train, y_train)
+        seconds.append(time.perf_counter() - start)
     console.print(f"   DLNRegressor {seconds[0]:.1f} s, RuleRegressor {seconds[1]:.1f} s\n")
 
     console.print("2. Compare with other models on the same rows.\n")
-    table = Table("model", box=None)
-    table.add_column("test R²", justify="right")
-    table.add_column("conditions", justify="right")
-    for name, other, size in _others():
+    rows = []
+    boosted = HistGradientBoostingRegressor(random_state=SEED)
+    tree = DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED)  # as many splits as conditions
+    for name, other, size in (
+        ("linear regression", LinearRegression(), "10 coefficients"),
+        ("decision tree", tree, str(MAX_CONDITIONS)),
+        ("boosted trees (scikit-learn)", boosted, "thousands"),
+    ):
         other.fit(X_train.to_numpy(), y_train.to_numpy())
-        table.add_row(name, f"{other.score(X_test.to_numpy(), y_test.to_numpy()):.3f}", size)
+        rows.append((name, f"{other.score(X_test.to_numpy(), y_test.to_numpy()):.3f}", size))
     whole = network.network_circuit_
     whole_r2 = r2_score(y_test, whole.evaluate([column.to_numpy() for column in X_test]))
-    table.add_row("DLNRegressor, whole network", f"{whole_r2:.3f}", thousands(sum(count_conditions(whole))))
+    rows.append(("DLNRegressor, whole network", f"{whole_r2:.3f}", thousands(sum(count_conditions(whole)))))
     for name, model in (("DLNRegressor, max_conditions=100", network), ("RuleRegressor", rules)):
-        table.add_row(name, f"{model.score(X_test, y_test):.3f}", str(model.rules_.n_conditions))
-    console.print(table)
+        rows.append((name, f"{model.score(X_test, y_test):.3f}", str(model.rules_.n_conditions)))
+    console.print(table(("model", "test R²", "conditions"), rows, left="model"))
 
     console.print("\n3. Read the network: what was trained, and the rules that it was reduced to.\n")
     console.print(network.summary(), soft_wrap=True)
@@ -65,22 +72,6 @@ def main() -> None:
     console.print("\n5. Choose another size: R² on held-out rows.\n")
     console.print(str(rules.frontier_))
     console.print("\nrules.prune(max_conditions=20) is the model of that line of the table.", soft_wrap=True)
-
-
-def _seconds(model: Any, X: pl.DataFrame, y: pl.Series) -> float:
-    start = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - start
-
-
-def _others() -> list[tuple[str, RegressorMixin, str]]:
-    """Return models to compare with, a tree of as many splits as we have conditions among them."""
-    tree = DecisionTreeRegressor(max_leaf_nodes=MAX_CONDITIONS + 1, random_state=SEED)
-    return [
-        ("linear regression", LinearRegression(), "10 coefficients"),
-        ("decision tree", tree, str(MAX_CONDITIONS)),
-        ("boosted trees (scikit-learn)", HistGradientBoostingRegressor(random_state=SEED), "thousands"),
-    ]
 
 
 if __name__ == "__main__":

@@ -11,29 +11,30 @@ import math
 import os
 import re
 import secrets
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import joblib
 import narwhals as nw
 import numpy as np
 from sklearn.base import clone, is_regressor
+from sklearn.metrics import mean_squared_error
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.utils import check_scalar
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import _safe_indexing, check_scalar
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from dln._atomic import AnyPath
 from dln._dln import DLNRegressor
 from dln._errors import import_extra
 from dln._pool import Lost, Pool
 from dln._rule import RuleRegressor
-from dln._trial import CrossValidation, Task, TrialRecord, loss_limits
 from dln._version import __version__
 from dln.data._division import TESTED, TRAINED, Division, read_division
 from dln.data._target import check_target
@@ -43,6 +44,9 @@ __all__ = ["Space", "Study", "StudyError", "TrialRecord", "paper_space", "rule_s
 ROUND: Final = 4
 #: Rows up to which a search has so many folds; above, it has 2. The paper: 2 to 4, more for smaller tables.
 FOLDS: Final = ((1000, 4), (5000, 3))
+#: Complete trials from which others are pruned, and standard deviations that a trial may be behind the best.
+ENOUGH_TRIALS: Final = 5
+MARGIN: Final = 2.5
 #: What the text of an object has of its place in memory.
 ADDRESS: Final = re.compile(r" at 0x\w+")
 #: Seconds after which the lock of a journal is taken for that of a killed process.
@@ -90,6 +94,40 @@ rule_space: Space = partial(_draw, RuleRegressor, RULE_GRID)
 
 class StudyError(ValueError):
     """A storage that is damaged, or a search without a complete trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """Result of one trial.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 0, the estimator as it was given.
+    state : {"complete", "pruned", "failed"}
+        How it ended.
+    params : dict
+        Parameters that were set.
+    fold_values : tuple of float
+        Mean squared error of each fold that was run.
+    seconds : float
+        Duration.
+    error : str
+        Message of the error, where the trial failed.
+
+    """
+
+    number: int
+    state: Literal["complete", "pruned", "failed"]
+    params: Mapping[str, Any]
+    fold_values: tuple[float, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """Cross-validated mean squared error of a complete trial."""
+        return sum(self.fold_values) / len(self.fold_values) if self.state == "complete" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +256,11 @@ def search(
     with _quiet_optuna() as optuna:
         drawn = _probe(optuna, space, estimator)
         # In a storage a search is known by all that the results of its trials depend on.
-        facts = [__version__, _description(estimator), drawn, _columns(X), y, n_folds, prune, random_state]
-        if division.labels:
-            facts[5] = (cv if is_number else None, division.labels)
+        folds = (cv if is_number else None, division.labels) if division.labels else n_folds
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        is_frame = isinstance(frame, nw.DataFrame)
+        columns = [(name, frame[name].to_numpy()) for name in frame.columns] if is_frame else X
+        facts = [__version__, _description(estimator), drawn, columns, y, folds, prune, random_state]
         kept = _open_storage(optuna, storage)
         journal = optuna.create_study(study_name=joblib.hash(facts), storage=kept, load_if_exists=True)
         seed = journal.user_attrs.get("seed", secrets.randbits(31) if random_state is None else int(random_state))
@@ -230,7 +270,8 @@ def search(
         if run.missing(range(n_trials)) and not run.stopped:
             splits = _splits(division, len(y), n_folds, seed)
             is_alone = n_jobs in {None, 1} and ray is None
-            work = CrossValidation(seeded if is_alone else _fill(seeded, "n_jobs", 1), X, y, splits, division.groups)
+            model = seeded if is_alone else _fill(seeded, "n_jobs", 1)
+            work = partial(_run_trial, model, X, y, division.groups, splits)
             with closing(Pool(work, n_jobs, ray)) as pool:
                 run.to(n_trials, pool)
     trials = tuple(run.records[number] for number in sorted(run.records))
@@ -246,6 +287,50 @@ def _splits(division: Division, n_rows: int, n_folds: int, seed: int) -> Sequenc
     splitter = KFold if division.groups is None else GroupKFold
     folds = splitter(n_folds, shuffle=True, random_state=seed)
     return tuple(folds.split(np.zeros(n_rows), groups=division.groups))
+
+
+class _Task(NamedTuple):
+    """A trial to run; it is pruned where the sum of its losses after 1, 2, … folds is above a limit."""
+
+    number: int
+    params: Mapping[str, Any]
+    limits: tuple[float, ...]
+
+
+def _run_trial(
+    estimator: Any, X: Any, y: Any, groups: Any, splits: Sequence[tuple[Any, Any]], task: _Task
+) -> TrialRecord:
+    """Fit and test an estimator fold by fold. The result depends on the arguments alone."""
+    start, losses, error = time.perf_counter(), list[float](), ""
+    state: Literal["complete", "pruned", "failed"] = "complete"
+    try:
+        for train, test in splits:
+            model = clone(estimator).set_params(**task.params)
+            given = {"groups": groups[train]} if groups is not None and has_fit_parameter(model, "groups") else {}
+            model.fit(_safe_indexing(X, train), y[train], **given)
+            losses.append(mean_squared_error(y[test], model.predict(_safe_indexing(X, test))))
+            if len(losses) <= len(task.limits) and sum(losses) > task.limits[len(losses) - 1]:
+                state = "pruned"
+                break
+    except Exception as failure:  # noqa: BLE001 (kept with the trial; the search goes on)
+        state, error = "failed", f"{type(failure).__name__}: {failure}"
+    return TrialRecord(task.number, state, task.params, tuple(losses), time.perf_counter() - start, error)
+
+
+def loss_limits(losses: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    """Return the limits of a task, given the losses of earlier trials in their folds.
+
+    The difference of two trials varies from fold to fold with a standard deviation σ, the median of those of complete
+    trials to the best. Its mean over k of n folds differs from that over all n by a standard deviation of
+    σ · √((n - k) / (n · k)), so its sum over k folds by σ · √(k · (n - k) / n).
+    """
+    n = max(map(len, losses), default=0)
+    complete = [each for each in losses if len(each) == n > 1]
+    if len(complete) < ENOUGH_TRIALS:
+        return ()
+    best = min(complete, key=sum)
+    sigma = np.median([np.std(np.subtract(each, best), ddof=1) for each in complete if each is not best])
+    return tuple(sum(best[:k]) + MARGIN * float(sigma) * math.sqrt(k * (n - k) / n) for k in range(1, n))
 
 
 @dataclass(slots=True)
@@ -275,14 +360,14 @@ class _Search:
         """Return the numbers of the trials that are not finished."""
         return [number for number in numbers if number not in self.records]
 
-    def to(self, n_trials: int, pool: Pool[Task, TrialRecord]) -> None:
+    def to(self, n_trials: int, pool: Pool[_Task, TrialRecord]) -> None:
         """Run the missing trials up to this number, round by round."""
         size = ROUND * math.ceil(pool.n_jobs / ROUND)
         while (missing := self.missing(range(n_trials))) and not self.stopped:
             first = missing[0] // ROUND * ROUND
             self._round(range(first, min(first + size, n_trials)), pool)
 
-    def _round(self, numbers: range, pool: Pool[Task, TrialRecord]) -> None:
+    def _round(self, numbers: range, pool: Pool[_Task, TrialRecord]) -> None:
         before = [number for number in sorted(self.records) if number < numbers[0]]
         limits = loss_limits([self.records[i].fold_values for i in before if self.prune])
         drawn = self._ask(numbers, before)
@@ -293,7 +378,7 @@ class _Search:
             if same and same[0].state != "failed":  # the same parameters have the same result
                 self._keep(drawn[number], replace(same[0], number=number, params=params, seconds=0.0))
             else:
-                tasks.append(Task(number, params, limits))
+                tasks.append(_Task(number, params, limits))
         with closing(pool.run(tasks)) as results:
             for task, result in results:
                 if isinstance(result, Lost):
@@ -316,15 +401,13 @@ class _Search:
 
     def _as_given(self) -> Any:
         """Return the first trial: a point of the space, where the space contains the estimator as it was given."""
-        given = self.estimator.get_params()
-        trial = self.optuna.trial.FixedTrial({name: _label(value) for name, value in given.items()})
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # Optuna warns of values out of range
-                if all(_label(given[name]) == _label(value) for name, value in self.space(trial).items()):
-                    return trial
-        except (KeyError, ValueError, UserWarning):  # other names, or values that the space does not have
-            pass
+        given = {name: _label(value) for name, value in self.estimator.get_params().items()}
+        trial = self.optuna.trial.FixedTrial(given)
+        # Other names, or values that the space does not have.
+        with suppress(KeyError, ValueError, UserWarning), warnings.catch_warnings():
+            warnings.simplefilter("error")  # Optuna warns of values out of range
+            if all(given[name] == _label(value) for name, value in self.space(trial).items()):
+                return trial
         return self.optuna.trial.FixedTrial({})
 
     def _params(self, trial: Any, number: int) -> dict[str, Any]:
@@ -333,10 +416,9 @@ class _Search:
 
     def _keep(self, drawn: Any, record: TrialRecord) -> None:
         """Add a finished trial, and write it to the journal as one line."""
-        states = {"complete": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
         means = np.cumsum(record.fold_values) / np.arange(1, len(record.fold_values) + 1)
         trial = self.optuna.trial.create_trial(
-            state=self.optuna.trial.TrialState[states[record.state]],
+            state=self.optuna.trial.TrialState["FAIL" if record.state == "failed" else record.state.upper()],
             value=record.value,
             params=drawn.params,
             distributions=drawn.distributions,
@@ -365,11 +447,6 @@ def _description(estimator: Any) -> str:
     others = {name for name in plain.get_params() if name.split("__")[-1] in {"callbacks", "n_jobs", "verbose"}}
     params = plain.set_params(**dict.fromkeys(others)).get_params()
     return ADDRESS.sub("", f"{type(plain).__name__} {sorted((name, repr(params[name])) for name in params)}")
-
-
-def _columns(X: Any) -> Any:
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return [(name, frame[name].to_numpy()) for name in frame.columns] if isinstance(frame, nw.DataFrame) else X
 
 
 def _probe(optuna: Any, space: Space | None, estimator: Any) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dln._trial import MARGIN, loss_limits
-from dln.tune import search
+from dln.tune import MARGIN, loss_limits, search
 from searches import Scripted, X, Y, ridge
 
 

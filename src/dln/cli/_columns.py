@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from dln.cli._messages import UsageError, listed, quoted
+from dln.cli._messages import UsageError, errors_as_sentences, listed, quoted
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import learn_categories
@@ -74,11 +74,11 @@ def _judged(
     if typed.dtype.is_numeric() and not as_category:
         numbers = typed.cast(pl.Float64)
         is_rounded = not column.dtype.is_float() and (numbers.abs() >= LARGEST_WHOLE).any()
-        return ColumnFact(name, "numbers", _joined(missing, "rounded: some are above 2^53" * is_rounded)), (numbers,)
-    return ColumnFact(name, "categories", _joined(f"{typed.drop_nulls().n_unique():,}", missing)), (_as_text(typed),)
+        return ColumnFact(name, "numbers", joined(missing, "rounded: some are above 2^53" * is_rounded)), (numbers,)
+    return ColumnFact(name, "categories", joined(f"{typed.drop_nulls().n_unique():,}", missing)), (_as_text(typed),)
 
 
-def _joined(*details: str) -> str:
+def joined(*details: str) -> str:
     return ", ".join(filter(None, details))
 
 
@@ -158,17 +158,15 @@ def _split_dates(column: pl.Series, order: str | None, missing: str) -> tuple[Co
     made = [values.part_of_dates(part_name(name, part, order), dates, part) for part in parts]
     if all(part.n_unique() == 1 for part in made):
         return ColumnFact(name, "left out", "it is the same in every row"), ()
-    return ColumnFact(name, "dates", _joined(*parts, f"read as {order}" if order else "", missing)), made
+    return ColumnFact(name, "dates", joined(*parts, f"read as {order}" if order else "", missing)), made
 
 
 def _as_text(column: pl.Series) -> pl.Series:
     """Return categories as text; 3 and 3.0 are the same one."""
     if not column.dtype.is_numeric():
         return column.cast(pl.String)
-    try:
+    with errors_as_sentences():  # floats that may be rounded
         codes, categories = learn_categories(nw.from_native(column, series_only=True), column.name)
-    except ValueError as error:  # floats that may be rounded
-        raise UsageError(str(error)) from error
     return pl.Series(column.name, np.array([*map(str, categories), None], dtype=object)[codes], dtype=pl.String)
 
 

@@ -12,7 +12,7 @@ import typer
 from dln._errors import UnknownCategoryWarning
 from dln.cli import _options
 from dln.cli._files import check_output, open_model, open_saved, output_kind
-from dln.cli._messages import UsageError, print_status
+from dln.cli._messages import UsageError, errors_as_sentences, print_status
 from dln.cli._predict import BATCH, ROW, write_rows
 from dln.cli._program import BEYOND
 from dln.cli._table_file import TableFile, open_table
@@ -45,7 +45,7 @@ def diff(
     if html is not None:
         check_output(html, force=force, endings=(".html",), what="a page's name")
     models = open_model(old), open_model(new)
-    try:
+    with errors_as_sentences():
         found = diff_models(*models)  # first: models of different columns are not compared on any table
         if data is not None:
             values = []
@@ -55,8 +55,6 @@ def diff(
                     needed_columns(file, model.circuit_, Path(name).name)
                     values.append(model_values(file, frame, model.circuit_))
             found = diff_models(*models, *values)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     if as_json:
         print_json({"old": old, "new": new, **found.to_dict()})
     else:
@@ -136,10 +134,8 @@ def write_reasons(
         if reference.isdecimal():
             row = one_row(file, circuit, needed, int(reference), "--reference")
             compared = read_table(row, circuit.columns).values
-        try:
+        with errors_as_sentences():
             finder = ReasonFinder(circuit, fitted.support, reference=compared, reason_texts=_texts(texts), **how)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
         types = {name: pl.String if name.startswith("reason_") else pl.Float64 for name in finder.columns}
 
         def found(frame: pl.DataFrame) -> pl.DataFrame:

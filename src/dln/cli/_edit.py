@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def edit(
     model: _options.Model,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the edited model goes, like edited.dln.")
-    ],
+    output: Annotated[str, _options.output("Where the edited model goes, like edited.dln.")],
     drop: Annotated[
         list[int] | None,
         typer.Option(metavar="NUMBER", help="A rule to leave out, by its number in dln show --numbers."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,11 +15,6 @@ from dln.cli._messages import UsageError, print_error, print_status
 from dln.cli._program import DIFFERS
 from dln.cli._table_file import STANDARD, existing_file, open_table
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from dln._regressor import CircuitRegressor
-
 Format = Annotated[
     str | None, typer.Option("--format", metavar="FORMAT", help="The format, whatever the ending.", show_default=False)
 ]
@@ -28,13 +23,7 @@ Format = Annotated[
 def export(
     model: _options.Model,
     output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .c, .sql, .js, .mjs, .py, .onnx, .xlsx or .v; - is standard output.",
-        ),
+        str, _options.output("Ends in .c, .sql, .js, .mjs, .py, .onnx, .xlsx or .v; - is standard output.")
     ],
     form: Format = None,
     dialect: _options.Dialect = None,
@@ -97,11 +86,16 @@ def verify(
     as_json: _options.Json = False,
 ) -> None:
     """Run an exported model with the real thing and compare every bit with the model; exit code 1 if any differs."""
+    from dln.cli._model_columns import model_columns, needed_columns
     from dln.cli._printing import print_json, show
 
     fitted = open_model(model)
     path = existing_file(exported, what="a file that dln export wrote")
-    X = None if table is None else _rows(fitted, Path(model).name, table)
+    X = None
+    if table is not None:
+        with open_table(table) as file:
+            needed_columns(file, fitted.circuit_, Path(model).name)
+            X = model_columns(file, file.read(), fitted.circuit_)
     try:
         verification = fitted.verify(path, X, format=form, dialect=dialect)
     except AssertionError as error:
@@ -114,11 +108,3 @@ def verify(
         print_json({"file": exported, "equal": True, "engine": verification.engine, "rows": verification.n_rows})
     else:
         show(f"{exported}: {verification}.")
-
-
-def _rows(model: CircuitRegressor, model_name: str, table: str) -> pl.DataFrame:
-    from dln.cli._model_columns import model_columns, needed_columns
-
-    with open_table(table) as file:
-        needed_columns(file, model.circuit_, model_name)
-        return model_columns(file, file.read(), model.circuit_)

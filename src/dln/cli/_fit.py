@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dln._regressor import CircuitRegressor
-    from dln.cli._peers import Sample, Score
+    from dln.cli._peers import Score
+    from dln.cli._training_table import Learnable
 
 #: Skewness from which the logarithm of a target is worth a hint.
 SKEWED: Final = 2.0
@@ -32,9 +33,7 @@ FEWEST_TO_TEST: Final = 10
 def fit(
     table: _options.Table,
     target: _options.Target,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes, like house.dln.")
-    ] = "",
+    output: Annotated[str, _options.output("Where the model goes, like house.dln.")] = "",
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show how columns are understood and stop.")] = False,
     learner: _options.Learner = "network",
@@ -42,9 +41,7 @@ def fit(
     categorical: _options.Categorical = None,
     keep: _options.Keep = None,
     missing: _options.Missing = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="A column of weights: how much each row counts.")
-    ] = None,
+    weight: Annotated[str | None, _options.column("A column of weights: how much each row counts.")] = None,
     group: _options.Group = None,
     time: _options.Time = None,
     max_conditions: _options.MaxConditions = None,
@@ -75,7 +72,7 @@ def fit(
     A network is trained whole; at most 100 conditions of it are kept unless --max-conditions sets another limit.
     """
     from dln.cli._printing import model_json, print_json
-    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run
+    from dln.cli._training_table import ColumnOptions, read_training_table, show_columns, show_dry_run, table_digest
     from dln.data._division import ForwardChaining
 
     if not dry_run:
@@ -85,11 +82,11 @@ def fit(
     if not 0 <= test_size < 1:
         raise UsageError(f"--test-size must be at least 0 and below 1, got {test_size:g}")
     chosen = ColumnOptions(target, weight, drop or (), categorical or (), keep or (), missing or (), group, time)
-    parameters: dict[str, Any] = {"max_conditions": 100, "max_seconds": _options.seconds(time_limit)}
+    parameters: dict[str, Any] = {"max_conditions": 100, "random_state": seed, "n_jobs": jobs}
+    parameters |= {"max_seconds": _options.seconds(time_limit), "loss": loss or "squared_error"}
     parameters |= _options.limits(learner, max_conditions, max_rule_length, max_rules)
     parameters |= _options.constraints(learner, monotone, interactions, fixed_rule)
-    parameters |= {name: value for name, value in (("loss", loss), ("n_jobs", jobs)) if value is not None}
-    parameters |= {"random_state": seed, **_options.settings(learner, setting or (), loss)}
+    parameters |= _options.settings(learner, setting or (), loss)
     file, data = read_training_table(table, chosen, fewest=FEWEST_TO_TEST if test_size and not dry_run else 2)
     if dry_run:
         show_dry_run(file, data, chosen, as_json=as_json)
@@ -103,23 +100,22 @@ def fit(
     if not is_quiet:
         show_columns(file, data, chosen)
     from dln.circuit._words import counted
-    from dln.cli._peers import Sample, peers, score
+    from dln.cli._peers import peers, score
 
-    if time is not None:
-        parameters["cv"] = ForwardChaining()
-    train, test = (
-        Sample(data.X[rows], data.y[rows], *(None if one is None else one[rows] for one in (data.weight, data.labels)))
-        for rows in split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
-    )
-    model, took, interrupted = _train(
-        train, learner, {"verbose": int(not is_quiet and sys.stderr.isatty()), **parameters}
-    )
+    parameters |= {} if time is None else {"cv": ForwardChaining()}
+    parts = split_rows(len(data.y), n_test, seed, data.labels, by_time=time is not None)
+    train, test = map(data.at, parts)
+    is_shown = not is_quiet and sys.stderr.isatty()
+    model, took, interrupted = _train(train, learner, {"verbose": int(is_shown), **parameters})
     scores: list[Score] = []
     if n_test:
         name = f"dln, {counted(model.rules_.n_conditions, 'condition')}"
         scores = [score(name, model.predict(test.X), test, took), *peers(train, test)]
         model.calibrate(test.X, test.y, test.weight)  # by errors on rows that the model has not seen
-    keep_facts(model, data.y, group or time)
+    facts = {**model.training_facts_, "table": table_digest(data.y)}
+    if held_out_by := group or time:
+        facts["folds"] = {**facts["folds"], "column": held_out_by}
+    model.training_facts_ = facts
     model.save(output)
     if as_json:
         document = {
@@ -136,16 +132,6 @@ def fit(
     if interrupted:
         print_error(f"interrupted: the best model so far is saved in {output}")
         raise typer.Exit(INTERRUPTED)
-
-
-def keep_facts(model: CircuitRegressor, y: pl.Series, column: str | None) -> None:
-    """Keep with a model by what to know its table again, and the column by which rows were held out."""
-    from dln.cli._training_table import table_digest
-
-    facts = {**model.training_facts_, "table": table_digest(y)}
-    if column is not None:
-        facts["folds"] = {**facts["folds"], "column": column}
-    model.training_facts_ = facts
 
 
 def split_rows(
@@ -167,7 +153,7 @@ def split_rows(
     return np.sort(order[n_test:]), np.sort(order[:n_test])
 
 
-def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[CircuitRegressor, float, bool]:
+def _train(train: Learnable, learner: str, parameters: dict[str, Any]) -> tuple[CircuitRegressor, float, bool]:
     """Return the model, the seconds of its training, and whether Ctrl-C ended it early."""
     from dln import DLNRegressor, RuleRegressor
 
@@ -200,7 +186,7 @@ def _train(train: Sample, learner: str, parameters: dict[str, Any]) -> tuple[Cir
 
 
 def _show_result(
-    output: str, model: CircuitRegressor, train: Sample, test: Sample, scores: list[Score], took: float
+    output: str, model: CircuitRegressor, train: Learnable, test: Learnable, scores: list[Score], took: float
 ) -> None:
     from dln.circuit._words import thousands
     from dln.cli._printing import facts, page_of_rules, show, size_sentences, table
@@ -239,7 +225,7 @@ def _logarithm_hint(y: pl.Series) -> str:
     )
 
 
-def _whole_network(model: CircuitRegressor, test: Sample) -> list[str]:
+def _whole_network(model: CircuitRegressor, test: Learnable) -> list[str]:
     """Return a line on the whole network and on the part of it that the model is, if it is a part."""
     whole = getattr(model, "network_circuit_", model.circuit_)
     if whole == model.circuit_:

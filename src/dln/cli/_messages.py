@@ -32,15 +32,22 @@ def print_status(sentence: str) -> None:
 
 
 @contextmanager
+def errors_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[None]:
+    """Raise a `UsageError` in place of a ValueError of the library."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(rephrased(str(error))) from error
+
+
+@contextmanager
 def warnings_as_sentences(rephrased: Callable[[str], str] = str) -> Iterator[None]:
     """Run a fit or a search and print its warnings as sentences afterwards; a ValueError becomes a `UsageError`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", ColumnWarning)  # columns are judged and shown before
-        try:
+        with errors_as_sentences(rephrased):
             yield
-        except ValueError as error:
-            raise UsageError(rephrased(str(error))) from error
     for warning in caught:
         print_error(rephrased(str(warning.message)))
 

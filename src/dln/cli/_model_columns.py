@@ -10,7 +10,7 @@ import polars as pl
 from dln.circuit._circuit import Category, Circuit, Column, Values
 from dln.circuit._words import counted
 from dln.cli._columns import check_rows, dtype_words
-from dln.cli._messages import UsageError, nearest
+from dln.cli._messages import UsageError, errors_as_sentences, nearest
 from dln.cli._table_file import TableFile
 from dln.data import _text_values as values
 from dln.data._categories import codes_of
@@ -26,19 +26,15 @@ def needed_columns(file: TableFile, circuit: Circuit, model_name: str) -> list[s
     """
     needed: dict[str, None] = {}
     for j in sorted({literal.column for literal in circuit.literals}):
-        name = _origin(circuit.columns[j], file.names)
+        own = circuit.columns[j].name
+        split = split_part_name(own)  # a part of dates is made of their column
+        name = own if split is None or own in file.names else split[0]
         if name not in file.names:
             raise UsageError(
                 f"{model_name} needs the column {name!r}, but {file.label} has none; {nearest(name, file.names)}"
             )
         needed[name] = None
     return list(needed) or [file.names[0]]
-
-
-def _origin(column: Column, names: tuple[str, ...]) -> str:
-    """Return the column that a model's column is made of: itself, or a column of dates."""
-    split = split_part_name(column.name)
-    return column.name if split is None or column.name in names else split[0]
 
 
 def model_columns(file: TableFile, frame: pl.DataFrame, circuit: Circuit, first_row: int = 1) -> pl.DataFrame:
@@ -109,10 +105,8 @@ def _converted(
         whole = given.str.strip_chars().cast(pl.Int64, strict=False)  # exact, however large
         return whole if whole.null_count() == column.null_count() else column
     if column.dtype.is_float():
-        try:
+        with errors_as_sentences():  # floats that may be rounded
             codes_of(nw.from_native(column, series_only=True), Column(column.name, categories))
-        except ValueError as error:  # floats that may be rounded
-            raise UsageError(str(error)) from error
     return column
 
 

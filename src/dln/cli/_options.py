@@ -9,7 +9,18 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from dln.cli._messages import UsageError, nearest
+from dln.cli._messages import UsageError, errors_as_sentences, nearest
+
+
+def output(text: str) -> Any:
+    """Return the option that names the output of a command."""
+    return typer.Option("--output", "-o", metavar="FILE", help=text)
+
+
+def column(text: str) -> Any:
+    """Return an option that names a column, or several."""
+    return typer.Option(metavar="COLUMN", help=text)
+
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by dln fit.", show_default=False)]
 Table = Annotated[
@@ -17,24 +28,14 @@ Table = Annotated[
     typer.Argument(metavar="TABLE", help="CSV, TSV or Parquet, also gzipped; - is standard input.", show_default=False),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")]
-Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave out; may be given again.")]
-Categorical = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column of categories, whatever it looks like.")
-]
-Keep = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="A column to learn from even if it looks like row numbers.")
-]
+Drop = Annotated[list[str] | None, column("A column to leave out; may be given again.")]
+Categorical = Annotated[list[str] | None, column("A column of categories, whatever it looks like.")]
+Keep = Annotated[list[str] | None, column("A column to learn from even if it looks like row numbers.")]
 Missing = Annotated[
     list[str] | None, typer.Option(metavar="TEXT", help="Text that means: no value, besides NA, ?, null and the like.")
 ]
-Group = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="A column of labels: rows of one label are never on both sides of a split."),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="A column of dates or numbers: earlier rows train, later ones validate, test."),
-]
+Group = Annotated[str | None, column("A column of labels: rows of one label are never on both sides of a split.")]
+Time = Annotated[str | None, column("A column of dates or numbers: earlier rows train, later ones validate, test.")]
 MaxConditions = Annotated[
     str | None,
     typer.Option(
@@ -69,6 +70,8 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the learner, as in Python; may be given again."),
 ]
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it is there already.")]
@@ -122,10 +125,8 @@ def settings(learner: str, given: Sequence[str], loss: str | None = None) -> dic
             values[name] = ast.literal_eval({"none": "None", "true": "True", "false": "False"}.get(text.lower(), text))
         except (ValueError, SyntaxError):
             values[name] = text
-    try:
+    with errors_as_sentences("--set: {}".format):
         kind(**{"loss": loss or "squared_error", **values})._validate_params()  # noqa: SLF001 (scikit-learn's own check, as `fit` does it)
-    except ValueError as error:
-        raise UsageError(f"--set: {error}") from error
     return values
 
 

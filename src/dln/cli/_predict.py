@@ -17,19 +17,14 @@ import typer
 
 from dln.cli import _options
 from dln.cli._files import check_output, open_saved, output_kind, whole_or_nothing
-from dln.cli._messages import UsageError, print_error, print_status
+from dln.cli._messages import UsageError, errors_as_sentences, print_error, print_status
 from dln.cli._table_file import STANDARD, TableFile, open_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dln._load import Predictor
-    from dln.readers.model_file import SavedModel
-
 #: The column of results, and those of the ends of its interval.
-PREDICTION: Final = "prediction"
-LOWER: Final = "lower"
-UPPER: Final = "upper"
+RESULTS: Final = ("prediction", "lower", "upper")
 #: Rows to a row group of a Parquet output: what a reader of it holds in memory at a time.
 ROW_GROUP: Final = 1 << 18
 #: Rows that are read at a time to find a wrong value.
@@ -41,12 +36,7 @@ _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
 def predict(
     model: _options.Model,
     table: _options.Table,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV or Parquet, by its ending; - is standard output."
-        ),
-    ] = "-",
+    output: Annotated[str, _options.output("CSV, TSV or Parquet, by its ending; - is standard output.")] = "-",
     *,
     interval: Annotated[
         float | None, typer.Option(metavar="COVERAGE", help="Write lower and upper too: 0.9 covers nine rows of ten.")
@@ -57,8 +47,10 @@ def predict(
     quiet: _options.Quiet = False,
 ) -> None:
     """Predict for every row of a table, in order, in batches: the table may be larger than memory."""
+    import polars as pl
+
     from dln._load import Predictor
-    from dln.cli._model_columns import needed_columns
+    from dln.cli._model_columns import model_columns, needed_columns
     from dln.data._categories import unknown_text
 
     kind = output_kind(output)
@@ -66,17 +58,39 @@ def predict(
     if as_json and output == STANDARD:
         raise UsageError("--json prints a summary where the predictions would go: give -o a file for the predictions")
     fitted = open_saved(model)
-    ends = None if interval is None else _ends(fitted, Path(model).name, interval)
+    ends = None
+    if interval is not None:
+        if fitted.intervals is None:
+            raise UsageError(
+                f"{Path(model).name} has no prediction intervals: dln fit computes them where it has test rows "
+                "(--test-size)"
+            )
+        with errors_as_sentences("--interval: {}".format):
+            fitted.intervals.half_width(interval)
+        ends = partial(fitted.intervals.ends, coverage=interval)
     start = time.perf_counter()
     with open_table(table) as file:
         needed = needed_columns(file, fitted.circuit, Path(model).name)
-        results = [PREDICTION] if ends is None else [PREDICTION, LOWER, UPPER]
+        results = RESULTS[:1] if ends is None else RESULTS
         if with_input and (taken := next((name for name in results if name in file.names), None)):
             raise UsageError(f"{file.label} has a column {taken!r} already: rename it, or leave out --with-input")
         is_shown = sys.stderr.isatty() and not (quiet or as_json or output == STANDARD)
         with progress(file.count_rows()) if is_shown else nullcontext(lambda _: None) as advance:
-            unknown: list[Counter[Any]] = []
-            predicted = partial(_predicted, Predictor(fitted), file, ends, with_input, advance, unknown)
+            predictor, unknown = Predictor(fitted), list[Counter[Any]]()
+
+            def predicted(frame: pl.DataFrame) -> pl.DataFrame:
+                numbers: Any = []
+                if frame.height:
+                    columns = model_columns(file, frame, fitted.circuit, int(frame[ROW][0]) + 1)
+                    found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
+                    numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the table)
+                    unknown.append(found)
+                advance(frame.height)
+                made = [pl.Series(RESULTS[0], numbers, dtype=pl.Float64)]
+                if ends is not None:
+                    made += map(pl.Series, RESULTS[1:], ends(made[0].to_numpy()))
+                return frame.drop(ROW).hstack(made) if with_input else pl.DataFrame(made)
+
             n_rows = write_rows(output, kind, file, list(file.names) if with_input else needed, predicted)
     took = time.perf_counter() - start
     if any(unknown) and not quiet:
@@ -89,19 +103,6 @@ def predict(
         from dln.circuit._words import counted
 
         print_status(f"{counted(n_rows, 'prediction')} written to {output} in {took:.1f} s.")
-
-
-def _ends(model: SavedModel, model_name: str, coverage: float) -> Callable[[Any], Any]:
-    """Return what computes the ends of intervals from predictions, or raise a `UsageError` if the model has none."""
-    if model.intervals is None:
-        raise UsageError(
-            f"{model_name} has no prediction intervals: dln fit computes them where it has test rows (--test-size)"
-        )
-    try:
-        model.intervals.half_width(coverage)
-    except ValueError as error:
-        raise UsageError(f"--interval: {error}") from error
-    return partial(model.intervals.ends, coverage=coverage)
 
 
 def write_rows(
@@ -138,35 +139,6 @@ def write_rows(
                 predicted(frame)
         raise file.unreadable() from None
     return sum(n_rows)
-
-
-def _predicted(
-    predictor: Predictor,
-    file: TableFile,
-    ends: Callable[[Any], Any] | None,
-    with_input: bool,  # noqa: FBT001 (bound by `partial`)
-    advance: Callable[[int], None],
-    unknown: list[Counter[Any]],
-    frame: pl.DataFrame,
-) -> pl.DataFrame:
-    """Return the predictions of some rows, beside their own columns if these are wanted."""
-    import polars as pl
-
-    from dln.cli._model_columns import model_columns
-
-    numbers: Any = []
-    if frame.height:
-        first_row = int(frame[ROW][0]) + 1
-        columns = model_columns(file, frame, predictor.circuit_, first_row)
-        found: Counter[Any] = Counter()  # one for each batch, since batches run side by side
-        numbers = predictor._predict_and_count(columns, found)  # noqa: SLF001 (one sentence for the whole table)
-        unknown.append(found)
-    advance(frame.height)
-    predicted = pl.Series(PREDICTION, numbers, dtype=pl.Float64)
-    results = [predicted]
-    if ends is not None:
-        results += [pl.Series(name, end) for name, end in zip((LOWER, UPPER), ends(predicted.to_numpy()), strict=True)]
-    return frame.drop(ROW).hstack(results) if with_input else pl.DataFrame(results)
 
 
 @contextmanager

@@ -15,10 +15,6 @@ from dln.cli._messages import UsageError, nearest, print_status
 from dln.cli._table_file import TableFile, open_table
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import polars as pl
-
     from dln._regressor import CircuitRegressor
 
 
@@ -34,7 +30,7 @@ OwnTarget = Annotated[
 
 def report(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .html.")],
+    output: Annotated[str, _options.output("Ends in .html.")],
     data: Data = None,
     target: OwnTarget = None,
     include_rows: Annotated[
@@ -66,7 +62,7 @@ def report(
 
 def card(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .md or .json.")],
+    output: Annotated[str, _options.output("Ends in .md or .json.")],
     data: Data = None,
     target: OwnTarget = None,
     *,
@@ -109,7 +105,7 @@ def _page_options(model: CircuitRegressor, path: str, table: str | None, target:
     Of a table, the rows whose target is known; of the table that dln fit read, only its test rows.
     """
     from dln.cli._model_columns import model_columns, needed_columns
-    from dln.cli._training_table import labels_of, target_of
+    from dln.cli._training_table import labels_of, table_digest, target_of
     from dln.data._division import ForwardChaining
 
     check_target(table, target)
@@ -124,11 +120,13 @@ def _page_options(model: CircuitRegressor, path: str, table: str | None, target:
         known = y.is_not_null()
         X = model_columns(file, frame, model.circuit_).filter(known)
     y, numbers, label = y.filter(known), known.arg_true().to_numpy() + 1, clean(Path(file.label).name)
-    folds = model.training_facts_.get("folds") or {}
+    facts, seed = model.training_facts_, model.get_params(deep=False)["random_state"]
+    folds = facts.get("folds") or {}
     column, by_time = folds.get("column"), folds.get("kind") == ForwardChaining.__name__
     labels = labels_of(file, frame, known, column if column in file.names else None, by_time=by_time)
-    tested = None if column and labels is None else _tested(model, y, labels, by_time=by_time)
-    if tested is not None:
+    n_test, is_learned_from = len(y) - int(facts["rows"]), facts.get("table") == table_digest(y)
+    if is_learned_from and isinstance(seed, int) and n_test > 0 and (labels is not None or not column):
+        tested = split_rows(len(y), n_test, seed, labels, by_time=by_time)[1]  # on the others, the model looks too good
         X, y, numbers, label = X[tested], y[tested], numbers[tested], f"{label} that dln fit tested on"
     return {"model_file": clean(model_name), "X": X, "y": y, "row_numbers": numbers, "source": label}
 
@@ -146,25 +144,9 @@ def target_name(file: TableFile, model: CircuitRegressor, model_name: str, targe
     return name
 
 
-def _tested(
-    model: CircuitRegressor, y: pl.Series, labels: pl.Series | None, *, by_time: bool
-) -> npt.NDArray[np.intp] | None:
-    """Return the rows that `dln fit` tested the model on, or None if this is another table.
-
-    On the others, which it learned from, the model would look too good.
-    """
-    from dln.cli._training_table import table_digest
-
-    facts, seed = model.training_facts_, model.get_params(deep=False)["random_state"]
-    n_test = len(y) - int(facts["rows"])
-    if facts.get("table") != table_digest(y) or not isinstance(seed, int) or n_test < 1:
-        return None
-    return split_rows(len(y), n_test, seed, labels, by_time=by_time)[1]
-
-
 def plot(
     model: _options.Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Ends in .svg, .png or .pdf.")],
+    output: Annotated[str, _options.output("Ends in .svg, .png or .pdf.")],
     *,
     max_rules: Annotated[int, typer.Option(min=1, help="Rules to draw, those that move the prediction most.")] = 20,
     force: _options.Force = False,

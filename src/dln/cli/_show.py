@@ -63,9 +63,7 @@ def columns_used(model: CircuitRegressor) -> list[str]:
 def prune(
     model: _options.Model,
     max_conditions: Annotated[int, typer.Option(min=0, metavar="N", help="Conditions to keep, at most.")],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the smaller model goes, like small.dln.")
-    ],
+    output: Annotated[str, _options.output("Where the smaller model goes, like small.dln.")],
     *,
     force: _options.Force = False,
     as_json: _options.Json = False,
@@ -95,7 +93,7 @@ def explain(
     reasons: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Write so many reasons for every row, as CSV.")
     ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where reasons go.")] = "-",
+    output: Annotated[str, _options.output("Where reasons go.")] = "-",
     direction: Annotated[
         Literal["higher", "lower"],
         typer.Option(help="Reasons why predictions are higher than the reference, or lower."),

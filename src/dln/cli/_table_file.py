@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 STANDARD: Final = "-"
+#: What may separate the names in a header; the one that occurs most there, outside quotes, does.
 SEPARATORS: Final = (",", ";", "\t", "|")
 #: Enough of a file to find its separator and its header.
 SAMPLE_BYTES: Final = 1 << 18
@@ -98,18 +99,23 @@ class TableFile:
         """Return what is wrong with a file that polars could not read."""
         if self.separator is None:
             return _damaged_parquet(self.label)
-        if (position := _not_utf8(self.path)) is not None:
-            line, byte = position
-            return UsageError(
-                f"{self.label} must be UTF-8 text, but line {line} holds the byte 0x{byte:02x}: convert it, for "
-                "example with iconv -f latin1 -t utf-8"
-            )
+        odd = 0
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError as error:
+                    return UsageError(
+                        f"{self.label} must be UTF-8 text, but line {number} holds the byte 0x{line[error.start]:02x}: "
+                        "convert it, for example with iconv -f latin1 -t utf-8"
+                    )
+                if not odd and line.count(b'"') % 2:
+                    odd = number
         try:
             self._check_shape()
         except UsageError as error:
             return error
-        odd = _odd_quotes(self.path)
-        where = "one of its lines" if odd is None else f"line {odd}"
+        where = f"line {odd}" if odd else "one of its lines"
         return UsageError(
             f"{self.label} could not be read as a table: quotation marks in {where} are not closed, or stand inside a "
             "field without being doubled"
@@ -215,24 +221,36 @@ def _open_text(label: str, name: str, path: Path, start: bytes) -> TableFile:
         )
     text = start.decode("utf-8-sig", errors="replace")
     suffixes = {suffix.lower() for suffix in Path(name).suffixes}
-    separator = "\t" if suffixes & {".tsv", ".tab"} else _separator(text)
+    first_line = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").partition("\n")[0]
+    separator = "\t" if suffixes & {".tsv", ".tab"} else max(SEPARATORS, key=first_line.count)
     blank_lines, cells = _header(label, text, separator)
     comma = separator == ";" and bool(_DECIMAL_COMMA.search(text)) and not _DECIMAL_POINT.search(text)
     return TableFile(label, path, tuple(cells), separator, comma, blank_lines)
 
 
 def _header(label: str, text: str, separator: str) -> tuple[int, list[str]]:
-    """Return the number of blank lines before the header, and the names in it."""
+    """Return the number of blank lines before the header, and the names in it, each another."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    lines = enumerate([cell.strip() for cell in row] for row in rows)
     try:
-        for blank_lines, row in enumerate(rows):
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                _check_header(label, cells)
-                return blank_lines, cells
+        blank_lines, cells = next((line for line in lines if any(line[1])), (0, []))
     except csv.Error as error:
         raise UsageError(f"the first line of {label} could not be read as the names of columns: {error}") from None
-    raise UsageError(f"{label} is empty: give a table with a header and at least one row")
+    if not cells:
+        raise UsageError(f"{label} is empty: give a table with a header and at least one row")
+    if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
+        raise UsageError(
+            f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
+        )
+    first: dict[str, int] = {}
+    for number, cell in enumerate(cells, start=1):
+        if cell in first:
+            what = f"the name {cell!r}" if cell else "no name"
+            raise UsageError(
+                f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
+            )
+        first[cell] = number
+    return blank_lines, cells
 
 
 def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
@@ -251,41 +269,3 @@ def _refuse_other_formats(label: str, name: str, start: bytes) -> None:
     else:
         return
     raise UsageError(message)
-
-
-def _separator(text: str) -> str:
-    """Return what separates the names in the header: the candidate that occurs most, outside quotes."""
-    header = re.sub(r'"[^"]*"', "", text).lstrip("\r\n").partition("\n")[0]
-    return max(SEPARATORS, key=header.count)
-
-
-def _check_header(label: str, cells: list[str]) -> None:
-    if len(cells) > 1 and all(_NUMBER.fullmatch(cell) for cell in cells):
-        raise UsageError(
-            f"the first line of {label} must name the columns, but it holds only numbers: add a header line"
-        )
-    first: dict[str, int] = {}
-    for number, cell in enumerate(cells, start=1):
-        if cell in first:
-            what = f"the name {cell!r}" if cell else "no name"
-            raise UsageError(
-                f"{label}: columns {first[cell]} and {number} have {what}: give each its own in the header"
-            )
-        first[cell] = number
-
-
-def _odd_quotes(path: Path) -> int | None:
-    """Return the first line with an odd number of quotation marks, counted from 1, or None."""
-    with path.open("rb") as lines:
-        return next((number for number, line in enumerate(lines, start=1) if line.count(b'"') % 2), None)
-
-
-def _not_utf8(path: Path) -> tuple[int, int] | None:
-    """Return the line and the byte where a file stops being UTF-8, or None."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                return number, line[error.start]
-    return None

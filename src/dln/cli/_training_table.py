@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from dln.circuit._words import counted, name_text, thousands
-from dln.cli._columns import ColumnFact, check_rows, dtype_words, judge_column, typed_text
+from dln.cli._columns import ColumnFact, check_rows, dtype_words, joined, judge_column, typed_text
 from dln.cli._messages import UsageError, nearest, print_error, quoted
 from dln.cli._printing import facts, print_json, show, table
 from dln.cli._table_file import TableFile, open_table
@@ -23,8 +23,7 @@ from dln.data._column_kinds import LEAK_ROWS, leak_text, predicts_alone
 FEWEST_LABELS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnOptions:
+class ColumnOptions(NamedTuple):
     target: str
     weight: str | None = None
     drop: Sequence[str] = ()
@@ -36,6 +35,8 @@ class ColumnOptions:
 
 
 class Learnable(NamedTuple):
+    """Rows to learn from or to test on, and what is known of their table."""
+
     X: pl.DataFrame
     y: pl.Series
     weight: pl.Series | None
@@ -43,6 +44,10 @@ class Learnable(NamedTuple):
     n_without_target: int
     labels: pl.Series | None = None
     """The groups, or the times, of the rows."""
+
+    def at(self, rows: npt.NDArray[np.intp]) -> Learnable:
+        weight, labels = (None if one is None else one[rows] for one in (self.weight, self.labels))
+        return self._replace(X=self.X[rows], y=self.y[rows], weight=weight, labels=labels)
 
 
 def read_training_table(name: str, chosen: ColumnOptions, fewest: int = 10) -> tuple[TableFile, Learnable]:
@@ -95,7 +100,7 @@ def _with_leak(fact: ColumnFact, columns: Sequence[pl.Series], y: pl.Series) -> 
     if len(columns) == 1 or not own or not predicts_alone(own[0].to_numpy()[some], y.to_numpy()[some]):
         return fact
     print_error(leak_text(fact.name, f" (--drop {shlex.quote(fact.name)})"))
-    return fact._replace(detail=", ".join(filter(None, (fact.detail, "may contain the target"))))
+    return fact._replace(detail=joined(fact.detail, "may contain the target"))
 
 
 def _check_names(file: TableFile, chosen: ColumnOptions) -> None:

@@ -27,9 +27,7 @@ def tune(
     *,
     learner: _options.Learner = "network",
     trials: Annotated[int, typer.Option(min=1, help="Trials in all, those of earlier runs included.")] = 64,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the best model goes, like best.dln.")
-    ] = None,
+    output: Annotated[str | None, _options.output("Where the best model goes, like best.dln.")] = None,
     storage: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Where trials are kept; otherwise TABLE.tune.log, in this folder."),
@@ -82,20 +80,18 @@ def tune(
     if talks:
         show_columns(file, data, chosen)
         print_status(f"\nTrials are kept in {storage}: the same command goes on from there.")
-    values: list[float] = []
-    seconds: list[float] = []
+    seen: list[TrialRecord] = []
 
     def watch(trial: TrialRecord) -> bool:
-        values.append(math.inf if trial.value is None else trial.value)
-        seconds.append(trial.seconds)
+        seen.append(trial)
         if talks:
             result = trial.state if trial.value is None else f"RMSE {math.sqrt(trial.value):.5g}"
-            left = (
-                sum(seconds) / len(seconds) * (trials - len(values)) / (1 if jobs is None else effective_n_jobs(jobs))
-            )
-            time_left = f", about {timedelta(seconds=round(left))} left" if len(values) < trials and ray is None else ""
-            best = f"lowest RMSE {math.sqrt(min(values)):.5g}{time_left}"
-            print_status(f"trial {len(values)} of {trials}: {result}, {best}")
+            mean_seconds, n_left = sum(one.seconds for one in seen) / len(seen), trials - len(seen)
+            left = mean_seconds * n_left / (1 if jobs is None else effective_n_jobs(jobs))
+            time_left = f", about {timedelta(seconds=round(left))} left" if n_left > 0 and ray is None else ""
+            lowest = min(math.inf if one.value is None else one.value for one in seen)
+            best = f"lowest RMSE {math.sqrt(lowest):.5g}{time_left}"
+            print_status(f"trial {len(seen)} of {trials}: {result}, {best}")
         return monotonic() > end
 
     try:
@@ -117,20 +113,20 @@ def tune(
     except ConnectionError as error:
         raise UsageError(str(error)) from error
     except KeyboardInterrupt:
-        print_error(f"interrupted: {len(values)} trials are kept in {storage}, and the same command goes on from there")
+        print_error(f"interrupted: {len(seen)} trials are kept in {storage}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None
     if output is not None:
         best = study.best_estimator.fit(data.X, data.y, groups=data.labels)
         best.target_name_ = target
         best.save(output)
     variance = float(data.y.to_numpy().astype(float).var())
-    if not as_json and not quiet:
-        _show(study, model, variance, output)
-    elif as_json:
+    if as_json:
         trials_facts = [asdict(trial) for trial in study.trials]
         best = {"trial": study.best_trial.number, "params": study.best_params, "mean_squared_error": study.best_value}
         facts = {"table": file.label, "target": target, "storage": storage, "model": output, "folds": study.folds}
         print_json({**facts, "best": {**best, "r2": _r2(study.best_value, variance)}, "trials": trials_facts})
+    elif not quiet:
+        _show(study, model, variance, output)
 
 
 def _r2(value: float, variance: float) -> float | None:
