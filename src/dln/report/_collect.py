@@ -6,7 +6,6 @@ import datetime as dt
 import hashlib
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,7 +25,7 @@ from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import USUAL
-from dln.readers._summary import edit_texts
+from dln.readers._summary import edit_texts, rows_text
 from dln.readers.model_file import to_bytes
 from dln.report._effects import MAX_AVERAGED, Effects, input_columns, start_row, typical_values
 from dln.report._geometry import sizes_chart
@@ -36,8 +35,6 @@ from dln.report._scores import score_rows
 
 if TYPE_CHECKING:
     from dln.report._reportable import ReportableModel
-
-Floats = npt.NDArray[np.float64]
 
 
 def collect(
@@ -77,7 +74,12 @@ def collect(
         if true is not None:
             scores = score_rows(list(zip(circuit.columns, data, strict=True)), true, predicted, known.intervals)
         if shown is not None and read:
-            rows = data_rows(read, true, shown, np.arange(1, n_rows + 1) if row_numbers is None else row_numbers)
+            numbers = np.arange(1, n_rows + 1) if row_numbers is None else row_numbers
+            rows = {
+                "numbers": numbers[shown].tolist(),
+                "columns": [_plain(column, values[shown]) for column, values in read],
+                "true": None if true is None else true[shown].tolist(),
+            }
     return ReportData(
         title=title or name_text(rules.target),
         target=name_text(rules.target),
@@ -127,19 +129,6 @@ def _known(model: ReportableModel, own: Point | None) -> Known:
 DEFAULT_ROWS: Final = 1000
 
 
-def data_rows(
-    columns: Sequence[tuple[Column, Values]],
-    y: Floats | None,
-    rows: npt.NDArray[np.intp],
-    numbers: npt.NDArray[np.intp],
-) -> dict[str, Any]:
-    return {
-        "numbers": numbers[rows].tolist(),
-        "columns": [_plain(column, values[rows]) for column, values in columns],
-        "true": None if y is None else y[rows].tolist(),
-    }
-
-
 def _shown(include_rows: bool | int, n_rows: int) -> npt.NDArray[np.intp] | None:  # noqa: FBT001 (as in `report`)
     """Return the indices of the rows that the page shows."""
     wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
@@ -166,12 +155,9 @@ def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
 
 def facts(model: Any) -> dict[str, str]:
     training = model.training_facts_
-    rows = f"{thousands(training['rows'])} rows"
-    if training["distinct_rows"] < training["rows"]:
-        rows += f", {thousands(training['distinct_rows'])} of them distinct"
     seed, edits = model.get_params(deep=False).get("random_state"), edit_texts(model)
     return {
-        "Learned from": rows,
+        "Learned from": rows_text(training, " rows"),
         "Learned with": ", ".join(f"{name} {version}" for name, version in training["versions"].items()),
         **({"Edited by hand": "\n".join(edits)} if edits else {}),
         "Seed": "not fixed" if seed is None else str(seed),

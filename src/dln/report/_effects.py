@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
+from dln.data._categories import are_booleans
 from dln.data._dates import split_part_name
 from dln.readers._curves import column_cutoffs
 from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
@@ -73,7 +74,7 @@ def _typical_code(column: Column, codes: Values | None) -> int:
     if codes is not None:
         distinct, counts = np.unique(codes[codes != MISSING], return_counts=True)
         return int(distinct[counts.argmax()]) if len(distinct) else MISSING
-    return 0 if _is_boolean(column) else UNKNOWN
+    return 0 if are_booleans(column.categories or ()) else UNKNOWN
 
 
 def input_columns(
@@ -138,7 +139,9 @@ def _number(
 def _category(effects: Effects, j: int, typical: int, codes: Values | None, facts: dict[str, Any]) -> CategoryColumn:
     column = effects.prepared.circuit.columns[j]
     choices = [(code, category_text(category)) for code, category in enumerate(column.categories or ())]
-    if not _is_boolean(column):  # all categories that no rule names: they may be private, and are equal to the model
+    if not are_booleans(
+        column.categories or ()
+    ):  # all categories that no rule names: they may be private, and are equal to the model
         others = "any value" if not choices else f"not {choices[0][1]}" if len(choices) == 1 else "any other"
         choices.append((UNKNOWN, others))
     choices.append((MISSING, "missing"))
@@ -148,10 +151,6 @@ def _category(effects: Effects, j: int, typical: int, codes: Values | None, fact
         for (code, label), share in zip(choices, shares, strict=True)
     ]
     return CategoryColumn(**facts, options=tuple(options), typical=typical, missing=shares[-1])
-
-
-def _is_boolean(column: Column) -> bool:
-    return bool(column.categories) and all(isinstance(category, bool) for category in column.categories or ())
 
 
 def around(cutoffs: Sequence[float]) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
 from dln.circuit._words import name_text
+from dln.data._categories import are_booleans
 from dln.data._dates import WEEKDAYS, split_part_name
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
@@ -121,7 +122,7 @@ class ReportableModel(ReadableModel):
     def _html_repr(self) -> str:
         """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""
         if hasattr(self, "circuit_"):
-            return model_html(self)
+            return _rendered("model.html", card=scorecard(self.circuit_, self.rules_), name=type(self).__name__)
         diagram: str = super()._html_repr()  # type: ignore[misc]
         return diagram
 
@@ -181,7 +182,7 @@ def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
     n_categories = None
     if own.seen is not None:
         n_categories = len(own.seen)
-    elif own.categories and all(isinstance(category, bool) for category in own.categories):
+    elif are_booleans(own.categories or ()):
         n_categories = len(labels)
     elif split_part_name(own.name) is not None:
         n_categories = len(WEEKDAYS)
@@ -190,10 +191,6 @@ def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
 
 
 # --- notebooks --------------------------------------------------------------------------------------------------------
-
-
-def model_html(model: ReportableModel) -> str:
-    return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
 
 
 def rules_html(rules: RuleTable) -> str:
