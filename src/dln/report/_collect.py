@@ -15,7 +15,7 @@ from dln._errors import MissingExtraError
 from dln._saving import to_saved
 from dln._version import __version__
 from dln.circuit._circuit import MISSING, Circuit, Column, Values
-from dln.circuit._words import name_text, thousands
+from dln.circuit._words import thousands
 from dln.circuit.bits import PreparedCircuit, predict
 from dln.data._target import check_target
 from dln.export._form import lower
@@ -81,9 +81,7 @@ def collect(
                 "true": None if true is None else true[shown].tolist(),
             }
     return ReportData(
-        title=title or name_text(rules.target),
-        target=name_text(rules.target),
-        decimals=circuit.decimals,
+        title=title or card.target,
         source=None if data is None else source or "the data",
         known=known,
         scores=scores,

@@ -144,7 +144,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
     data, rules = collect(model, X, y, **options), model.rules_
     scores = {} if data.scores is None else asdict(data.scores)
     return ModelCard(
-        target=data.target,
+        target=data.card.target,
         learner=type(model).__name__,
         size=rules.size_text,
         intended_use={"purpose": "", "users": "", "not_intended_for": ""},
