@@ -157,7 +157,7 @@ class ReasonFinder:
         self, support: Sequence[float] | None, texts: Mapping[str, str]
     ) -> Iterator[tuple[list[int], str | None]]:
         """Yield the rules of each reason, and the user's text for it; a rule with a text of its own is a reason."""
-        importance = feature_importances(self.circuit, rule_table(self.circuit, support))
+        importance = feature_importances(rule_table(self.circuit, support))
         names = [column.name for column in self.circuit.columns]
         words = [node_text(self.circuit, rule.node) for rule in self.circuit.rules]
         if unknown := [key for key in texts if key not in (*names, *words)]:

@@ -20,7 +20,6 @@ from dln.circuit.bits import PreparedCircuit, predict
 from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._scripts import to_javascript
-from dln.readers._curves import column_cutoffs
 from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier, Point
@@ -59,7 +58,7 @@ def collect(
     true = None if data is None or y is None else check_target(y, len(data[0]), "y")
     ranges = model.training_facts_.get("ranges", {})
     form = lower(circuit, rules.target)
-    typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
+    typical = typical_values(circuit, data, ranges)
     effects = Effects(PreparedCircuit(circuit), _averaged_over(circuit, data, typical))
     card = scorecard(circuit, rules)
     frontier: Frontier | None = getattr(model, "_frontier", None)
@@ -86,7 +85,7 @@ def collect(
         known=known,
         scores=scores,
         card=card,
-        columns=input_columns(effects, form.used, feature_importances(circuit, rules), start, data, ranges),
+        columns=input_columns(effects, form.used, feature_importances(rules), start, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
         sizes=None if frontier is None else sizes_chart(frontier),
         picture=picture,

@@ -49,14 +49,11 @@ class Effects:
 
 
 def typical_values(
-    columns: Sequence[Column],
-    literals: Mapping[int, Sequence[float]],
-    values: Sequence[Values] | None,
-    ranges: Mapping[str, tuple[float, float]],
+    circuit: Circuit, values: Sequence[Values] | None, ranges: Mapping[str, tuple[float, float]]
 ) -> list[float]:
     """Return a value for each column: the median of the data or the middle of the training range, or the mode."""
-    typical = []
-    for j, column in enumerate(columns):
+    typical, cutoffs = [], column_cutoffs(circuit.literals)
+    for j, column in enumerate(circuit.columns):
         data = None if values is None else values[j]
         if column.categories is not None:
             typical.append(float(_typical_code(column, data)))
@@ -65,7 +62,7 @@ def typical_values(
         if len(known):
             typical.append(float(np.quantile(known, 0.5, method="lower")))
         else:
-            low, high = ranges.get(column.name) or around(literals.get(j, ()))
+            low, high = ranges.get(column.name) or around(cutoffs.get(j, ()))
             typical.append(_rounded(low / 2 + high / 2, _step(low, high, ())))
     return typical
 

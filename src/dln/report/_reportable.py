@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,8 +18,8 @@ from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
 from dln.report._diff import ModelDiff, diff_models
-from dln.report._page_data import CardGroup, CardRule, InputColumn, NumberColumn, Piece, Scorecard
-from dln.report._scorecard import scorecard
+from dln.report._page_data import CardGroup, InputColumn, NumberColumn, Piece, Scorecard
+from dln.report._scorecard import card_rule, scorecard
 
 
 class ModelCard(dict[str, Any]):
@@ -194,10 +193,7 @@ def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
 
 
 def rules_html(rules: RuleTable) -> str:
-    shown = tuple(
-        CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
-        for row in rules.rows[:MAX_ROWS]
-    )
+    shown = tuple(card_rule(row, (Piece("text", row.rule),)) for row in rules.rows[:MAX_ROWS])
     facts = name_text(rules.target), rules.intercept, rules.decimals
     card = Scorecard(*facts, (CardGroup((), shown, 1.0),), len(rules), rules.n_conditions, 0)
     return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))
