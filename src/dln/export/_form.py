@@ -268,9 +268,7 @@ def check_columns(form: Form, what: str) -> None:
 
 def check_names(form: Form, what: str) -> None:
     """Raise `ExportError` if two columns that rules read have the same name."""
-    seen: set[str] = set()
-    for _, column in form.columns:
-        if column.name in seen:
-            columns = f"two columns that rules read are both named {column.name!r}"
-            raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")
-        seen.add(column.name)
+    names = [column.name for _, column in form.columns]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        columns = f"two columns that rules read are both named {twice[0]!r}"
+        raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")

@@ -231,8 +231,7 @@ def reasons_of(finder: ReasonFinder, values: Sequence[Values], target: str) -> R
         for name, column in finder.find(values).items()
     }
     rows = []
-    for row in zip(*columns.values(), strict=True):
-        prediction, reference, *pairs, rest = row
+    for prediction, reference, *pairs, rest in zip(*columns.values(), strict=True):
         reasons = [Reason(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] is not None]
         rows.append(RowReasons(prediction, reference, tuple(reasons), rest, finder.circuit.decimals, target))
     return Reasons(tuple(rows), columns)
