@@ -113,7 +113,7 @@ def test_importances_follow_what_rules_move():
     columns = (Column("x"), Column("y"), Column("z"))
     literals = (Above(0, 0.0), Above(1, 0.0))
     circuit = Circuit(columns, literals, (Gate(XOR, 0, 1),), (Rule(2, 2.0), Rule(0, 1.0)), 0.0, 0)
-    importances = feature_importances(circuit, rule_table(circuit, [0.5, 0.5]))
+    importances = feature_importances(rule_table(circuit, [0.5, 0.5]))
     np.testing.assert_allclose(importances, [2 / 3, 1 / 3, 0.0])
 
 
@@ -121,7 +121,7 @@ def test_importances_follow_what_rules_move():
 def test_importances_are_shares(circuit):
     """Importances are not negative and sum to one, or are all zero where nothing moves."""
     support = rule_support(circuit.rule_values(every_case(circuit)), None)
-    importances = feature_importances(circuit, rule_table(circuit, support))
+    importances = feature_importances(rule_table(circuit, support))
     assert (importances >= 0).all()
     assert importances.sum() == pytest.approx(1.0) or not importances.any()
 

@@ -1,7 +1,7 @@
 """Numbers, axes and bars of the page."""
 
 from dln.report._effects import _step, around
-from dln.report._geometry import Scale, alike, bar, percent, plain, points, signed, ticks, unbroken
+from dln.report._geometry import alike, bar, percent, plain, points, scale, signed, ticks, unbroken
 
 
 def test_numbers_have_the_digits_that_matter():
@@ -17,7 +17,7 @@ def test_numbers_have_the_digits_that_matter():
 def test_axes_have_round_numbers():
     """Ticks are round, bars start at zero, ends have a margin, and sliders move in steps no finer than the cut-offs."""
     assert bar(-5.0, (-10.0, 10.0)) == (25.0, 25.0, 50.0)
-    assert Scale(0.0, 10.0, 100.0, 200.0)(2.5) == 125.0
+    assert scale(0.0, 10.0, 100.0, 200.0)(2.5) == 125.0
     assert ticks(0.0, 10.0) == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
     assert ticks(1122, 63770, 4) == [20000.0, 40000.0, 60000.0]
     assert ticks(0.71, 0.93, 4) == [0.75, 0.8, 0.85, 0.9]

@@ -25,6 +25,13 @@ TEXT_DTYPES: Final = (nw.String, nw.Categorical, nw.Enum)
 DATE_DTYPES: Final = (nw.Datetime, nw.Date, nw.Time)
 #: Frame types that are converted to float64 before numpy gets them.
 NOT_IN_NUMPY: Final = (nw.Decimal, nw.Int128, nw.UInt128, nw.Boolean)
+#: Python's types of each kind, in this order: to Python, True is a number.
+_OBJECTS: Final = {
+    "Booleans": (bool, np.bool_),
+    "numbers": (numbers.Real, Decimal),
+    "text": (str,),
+    "dates": DATE_TYPES,
+}
 #: Floats up to this size hold whole numbers exactly.
 LARGEST_WHOLE: Final = 2**53
 #: Names of columns that number the rows; a CSV file's first column without a name is one.
@@ -85,14 +92,8 @@ def _held_by_objects(array: npt.NDArray[Any], name: str, first_row: int) -> set[
     for kind in set(map(type, array)):
         if is_missing_type(kind):  # before dates: pandas.NaT is an instance of them
             continue
-        if issubclass(kind, (bool, np.bool_)):
-            held.add("Booleans")
-        elif issubclass(kind, (numbers.Real, Decimal)):
-            held.add("numbers")
-        elif issubclass(kind, str):
-            held.add("text")
-        elif issubclass(kind, DATE_TYPES):
-            held.add("dates")
+        if what := next((what for what, types in _OBJECTS.items() if issubclass(kind, types)), None):
+            held.add(what)
         elif issubclass(kind, numbers.Complex):
             raise complex_refused(name, kind.__name__)
         else:

@@ -200,11 +200,11 @@ def read_division(cv: Any, X: Any, y: Floats, groups: Any, weight: Floats | None
         if cv is not None and int(cv) > most:
             raise ValueError(f"cv={cv} needs at least {cv} {what}, got {most}")
         return Division(what, None if cv is None else int(cv), codes)
-    splits = np.zeros((0, len(y)), dtype=np.int8)
+    splits = []
     for k, parts in enumerate(_read_splits(cv, X, y, groups)):
         train, test = (rows[used[rows]] for rows in parts)
-        row = np.zeros((1, len(y)), dtype=np.int8)
-        row[0, train], row[0, test] = TRAINED, TESTED
+        splits.append(row := np.zeros(len(y), dtype=np.int8))
+        row[train], row[test] = TRAINED, TESTED
         if not len(train) or not len(test):
             verb = "test" if len(train) else "train"
             raise ValueError(f"split {k} of cv must have rows of weight above 0 to {verb} on, got none")
@@ -213,8 +213,7 @@ def read_division(cv: Any, X: Any, y: Floats, groups: Any, weight: Floats | None
                 f"split {k} of cv must keep groups whole, but {len(both)} of them are both trained and tested on: use "
                 "a splitter for groups, like GroupKFold"
             )
-        splits = np.concatenate([splits, row])
-    return Division(type(cv).__name__ if hasattr(cv, "split") else "splits", None, codes, splits)
+    return Division(type(cv).__name__ if hasattr(cv, "split") else "splits", None, codes, np.array(splits))
 
 
 def group_codes(groups: Any, used: npt.NDArray[np.bool_]) -> Counts:

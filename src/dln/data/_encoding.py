@@ -86,11 +86,9 @@ class Encoder:
 def scale(scaled: ScaledColumn, values: Values) -> Floats32:
     """Return numbers as float32 in [0, 1], never decreasing in the number; -1 where missing."""
     low, high = scaled.low, scaled.high
-    if math.isfinite(high - low):
-        # Clipped first, so that no difference overflows. Adding zero makes -0.0 the 0.0 that it equals.
-        share = (np.clip(values.astype(np.float64), low, high) - low) / (high - low) + 0.0
-    else:
-        share = (np.clip(values.astype(np.float64), low, high) / 2 - low / 2) / (high / 2 - low / 2) + 0.0
+    unit = 1.0 if math.isfinite(high - low) else 0.5
+    # Clipped first, so that no difference overflows. Adding zero makes -0.0 the 0.0 that it equals.
+    share = (np.clip(values.astype(np.float64), low, high) * unit - low * unit) / (high * unit - low * unit) + 0.0
     encoded = share.astype(np.float32)
     encoded[np.isnan(encoded)] = ENCODED_MISSING
     return encoded

@@ -49,11 +49,8 @@ def learn_table(X: Any, categorical_features: Any = "from_dtype") -> Table:
                 values.append(_part_values(dates, part, columns[-1].categories))
         elif kind == "categories":
             codes, categories = learn_categories(raw, name)
-            if (
-                chosen is None
-                and held_by(raw, name) == {"text"}
-                and not isinstance(raw.dtype, (nw.Categorical, nw.Enum))
-            ):
+            is_meant = isinstance(raw.dtype, (nw.Categorical, nw.Enum))
+            if chosen is None and not is_meant and held_by(raw, name) == {"text"}:
                 warn_of_text(name, codes, categories)
             columns.append(Column(text, categories))
             values.append(codes)

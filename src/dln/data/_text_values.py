@@ -46,9 +46,8 @@ def number(column: pl.Series, *, decimal_comma: bool = False) -> pl.Series:
     stripped = column.str.strip_chars()
     if decimal_comma:
         bare = _without_units(stripped)
-        is_other = bare.str.contains(".", literal=True) & ~bare.str.contains(
-            _THOUSAND_POINTS
-        )  # a date, like 29.07.2020
+        # With points that part no thousands it is a date, like 29.07.2020.
+        is_other = bare.str.contains(".", literal=True) & ~bare.str.contains(_THOUSAND_POINTS)
         bare = bare.set(is_other.fill_null(value=False), None).str.replace_all(".", "", literal=True)
         return bare.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
     plain = stripped.cast(pl.Float64, strict=False)

@@ -216,9 +216,7 @@ def _number(number: float) -> str:
 
 
 def _check_digits(form: Form) -> None:
-    for literal in form.literals():
-        if not isinstance(literal, Above):
-            continue
+    for literal in (one for one in form.literals() if isinstance(one, Above)):
         exact = float(f"{literal.cutoff:.{_DIGITS - 1}e}") == literal.cutoff
         if not exact or (literal.cutoff and not _SMALLEST < abs(literal.cutoff) < _LARGEST):
             name = form.circuit.columns[literal.column].name

@@ -7,6 +7,7 @@ tree too large, is a *part* of its own that later trees name, so the form is nev
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -184,7 +185,9 @@ class _Lowering:
         self.graph = graph
         self.parts: list[Expression] = []
         self._known: dict[int, Expression] = {}
-        uses = _uses(graph, roots)
+        uses = Counter(edge >> 1 for edge in roots if edge > TRUE_EDGE)  # how often each node is read
+        for gate in filter(graph.is_gate, graph.cone(uses)):
+            uses.update(edge >> 1 for edge in graph.inputs(gate))
         for node in sorted(uses):  # inputs have lower numbers than the gates that read them
             self._known[node] = self._shared(self._node(node), is_shared=uses[node] > 1)
 
@@ -229,18 +232,6 @@ def _size(expression: Expression) -> int:
     return sum(1 for _ in leaves(expression))
 
 
-def _uses(graph: Graph, roots: list[int]) -> dict[int, int]:
-    """Return the nodes under the roots, and how often each is read."""
-    uses: dict[int, int] = {}
-    stack = [edge >> 1 for edge in roots if edge > TRUE_EDGE]
-    while stack:
-        node = stack.pop()
-        uses[node] = uses.get(node, 0) + 1
-        if uses[node] == 1 and graph.is_gate(node):
-            stack += [edge >> 1 for edge in graph.inputs(node)]
-    return uses
-
-
 Kind = TypingLiteral["text", "number", "boolean"]
 
 
@@ -277,9 +268,7 @@ def check_columns(form: Form, what: str) -> None:
 
 def check_names(form: Form, what: str) -> None:
     """Raise `ExportError` if two columns that rules read have the same name."""
-    seen: set[str] = set()
-    for _, column in form.columns:
-        if column.name in seen:
-            columns = f"two columns that rules read are both named {column.name!r}"
-            raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")
-        seen.add(column.name)
+    names = [column.name for _, column in form.columns]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        columns = f"two columns that rules read are both named {twice[0]!r}"
+        raise ExportError(f"{what} reads columns by name, but {columns}: rename one of them and fit again")

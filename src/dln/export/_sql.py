@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from typing import Literal as TypingLiteral
 
 from dln._errors import ExportError, import_extra
 from dln.circuit._circuit import Above, IsIn
@@ -43,12 +44,9 @@ class Dialect:
     sqlglot: str
     star_except: bool = False
     """``SELECT *`` can leave out columns: then every rule is a column of a common table expression."""
-    nan: bool = False
-    """Numbers may be NaN, which is above every number: it has to become NULL first."""
-    nan_function: bool = False
-    """NaN equals nothing, so that only a function finds it."""
-    empty_is_missing: bool = False
-    """Columns of numbers may hold text: the empty one counts as missing."""
+    missing: TypingLiteral["NaN", "is NaN", "empty", ""] = ""
+    """What numbers may be besides NULL: NaN, which is above every number, or equals nothing so that only a function
+    finds it, or the empty text. It becomes NULL."""
     folds_text: bool = False
     """Texts that differ in case or trailing blanks only are equal: they are compared as bytes."""
     limit: int | None = None
@@ -58,16 +56,16 @@ class Dialect:
 DIALECTS: Final = {
     dialect.name: dialect
     for dialect in (
-        Dialect("duckdb", "duckdb", star_except=True, nan=True),
-        Dialect("postgres", "postgres", nan=True),
-        Dialect("sqlite", "sqlite", empty_is_missing=True, limit=1_000_000),
+        Dialect("duckdb", "duckdb", star_except=True, missing="NaN"),
+        Dialect("postgres", "postgres", missing="NaN"),
+        Dialect("sqlite", "sqlite", missing="empty", limit=1_000_000),
         Dialect("mysql", "mysql", folds_text=True),
-        Dialect("bigquery", "bigquery", star_except=True, nan_function=True, limit=1_024_000),
-        Dialect("snowflake", "snowflake", star_except=True, nan=True, limit=1_000_000),
-        Dialect("spark", "spark", nan=True),
-        Dialect("databricks", "databricks", star_except=True, nan=True),
+        Dialect("bigquery", "bigquery", star_except=True, missing="is NaN", limit=1_024_000),
+        Dialect("snowflake", "snowflake", star_except=True, missing="NaN", limit=1_000_000),
+        Dialect("spark", "spark", missing="NaN"),
+        Dialect("databricks", "databricks", star_except=True, missing="NaN"),
         Dialect("tsql", "tsql", folds_text=True),
-        Dialect("athena", "athena", nan_function=True, limit=262_144),
+        Dialect("athena", "athena", missing="is NaN", limit=262_144),
     )
 }
 
@@ -275,15 +273,14 @@ class _Writer:
         return value
 
     def _as_number(self, value: Any) -> Any:
-        if self.dialect.empty_is_missing:
+        if self.dialect.missing == "empty":
             return self._double(self.exp.Nullif(this=value, expression=self.exp.Literal.string("")))
-        if self.dialect.nan:
-            nan = self._double(self.exp.Literal.string("NaN"))
-            return self.exp.Nullif(this=self._double(value), expression=nan)
-        if self.dialect.nan_function:
-            number = self._double(value)
+        number = self._double(value)
+        if self.dialect.missing == "NaN":
+            return self.exp.Nullif(this=number, expression=self._double(self.exp.Literal.string("NaN")))
+        if self.dialect.missing == "is NaN":
             return self.exp.case().when(self.exp.IsNan(this=number), self.exp.null()).else_(number.copy())
-        return self._double(value)
+        return number
 
     def _text(self, text: str) -> Any:
         literal = self.exp.National(this=text) if self.dialect.name == "tsql" else self.exp.Literal.string(text)

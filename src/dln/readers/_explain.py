@@ -119,25 +119,22 @@ def explain(
     return Explanations(tuple(rows))
 
 
-def feature_importances(circuit: Circuit, rules: RuleTable) -> Floats:
+def feature_importances(rules: RuleTable) -> Floats:
     """Return the importance of each column, summing to one: rules share what they move equally among their columns.
 
     Without their support, their weights stand for what they move.
     """
-    result = np.zeros(len(circuit.columns))
+    result = np.zeros(len(rules.circuit.columns))
     for row in rules:
-        read = node_columns(circuit, circuit.rules[row.index].node)
+        read = node_columns(rules.circuit, rules.circuit.rules[row.index].node)
         result[read] += row.moved / max(len(read), 1)
     total = result.sum()
     return result / total if total > 0 else result
 
 
-def importance_table(circuit: Circuit, rules: RuleTable, inputs: Sequence[str]) -> Importances:
-    shares = feature_importances(circuit, rules).tolist()
-    rows = [
-        Importance(_input(column.name, inputs), column.name, share)
-        for column, share in zip(circuit.columns, shares, strict=True)
-    ]
+def importance_table(rules: RuleTable, inputs: Sequence[str]) -> Importances:
+    shares = zip(rules.circuit.columns, feature_importances(rules).tolist(), strict=True)
+    rows = [Importance(_input(column.name, inputs), column.name, share) for column, share in shares]
     return Importances(tuple(sorted(rows, key=lambda row: -row.importance)))
 
 

@@ -61,14 +61,12 @@ class ReadableModel:
 
         Rules share what they move equally among the columns that they read; parts of a date are added up.
         """
-        check_is_fitted(self)
-        return sum_by_input(feature_importances(self.circuit_, self.rules_), self.circuit_, self._inputs())
+        return sum_by_input(feature_importances(self.rules_), self.circuit_, self._inputs())
 
     @property
     def importances_(self) -> Importances:
         """The importance of each column with its name, the largest first; parts of dates stand one by one."""
-        check_is_fitted(self)
-        return importance_table(self.circuit_, self.rules_, self._inputs())
+        return importance_table(self.rules_, self._inputs())
 
     @property
     def frontier_(self) -> Frontier:
@@ -209,7 +207,6 @@ class ReadableModel:
         self
 
         """
-        check_is_fitted(self)
         scale = self.intervals_.scale if hasattr(self, "intervals_") else Scale()
         self._set_intervals(self.predict(X), y, sample_weight, "rows set aside", scale)
         return self

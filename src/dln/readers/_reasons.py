@@ -157,7 +157,7 @@ class ReasonFinder:
         self, support: Sequence[float] | None, texts: Mapping[str, str]
     ) -> Iterator[tuple[list[int], str | None]]:
         """Yield the rules of each reason, and the user's text for it; a rule with a text of its own is a reason."""
-        importance = feature_importances(self.circuit, rule_table(self.circuit, support))
+        importance = feature_importances(rule_table(self.circuit, support))
         names = [column.name for column in self.circuit.columns]
         words = [node_text(self.circuit, rule.node) for rule in self.circuit.rules]
         if unknown := [key for key in texts if key not in (*names, *words)]:
@@ -231,8 +231,7 @@ def reasons_of(finder: ReasonFinder, values: Sequence[Values], target: str) -> R
         for name, column in finder.find(values).items()
     }
     rows = []
-    for row in zip(*columns.values(), strict=True):
-        prediction, reference, *pairs, rest = row
+    for prediction, reference, *pairs, rest in zip(*columns.values(), strict=True):
         reasons = [Reason(*pair) for pair in zip(pairs[::2], pairs[1::2], strict=True) if pair[0] is not None]
         rows.append(RowReasons(prediction, reference, tuple(reasons), rest, finder.circuit.decimals, target))
     return Reasons(tuple(rows), columns)

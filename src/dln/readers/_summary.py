@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, get_args
 
 from dln.circuit._circuit import Circuit
@@ -15,7 +16,6 @@ MAX_NAMES: Final = 20
 def summary_facts(model: Any) -> list[tuple[str, str]]:
     """Return names and texts of the facts of a fitted model; those of the training of networks first."""
     facts, circuit = model.training_facts_, model.circuit_
-    distinct = f", {thousands(facts['distinct_rows'])} of them distinct" * (facts["distinct_rows"] < facts["rows"])
     network = [] if facts.get("network") is None else _network_facts(model, facts["network"])
     literals, gates = counted(len(circuit.literals), "literal"), counted(len(circuit.gates), "gate")
     costs = [f"{thousands(int(model.cost(reading)))} ({reading})" for reading in get_args(Reading)]
@@ -25,7 +25,7 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
     unread = [name_text(row.column) for row in importances if row.column not in used]
     constraints = getattr(model, "constraints_", None)
     return [
-        ("rows", f"{thousands(facts['rows'])}{distinct}"),
+        ("rows", rows_text(facts)),
         *([] if facts.get("folds") is None else [("held out by", _folds_text(**facts["folds"]))]),
         *network,
         *(("constraint", sentence) for sentence in (constraints.sentences if constraints else ())),
@@ -35,6 +35,12 @@ def summary_facts(model: Any) -> list[tuple[str, str]]:
         *([("inputs not used", _listed(unread))] if unread else []),
         *(("edited", text) for text in edit_texts(model)),
     ]
+
+
+def rows_text(facts: Mapping[str, Any], unit: str = "") -> str:
+    """Return the number of rows of a fit, and of the distinct ones if there are fewer."""
+    rows, distinct = int(facts["rows"]), int(facts["distinct_rows"])
+    return f"{thousands(rows)}{unit}" + f", {thousands(distinct)} of them distinct" * (distinct < rows)
 
 
 def edit_texts(model: Any) -> list[str]:

@@ -6,7 +6,6 @@ import datetime as dt
 import hashlib
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,17 +15,16 @@ from dln._errors import MissingExtraError
 from dln._saving import to_saved
 from dln._version import __version__
 from dln.circuit._circuit import MISSING, Circuit, Column, Values
-from dln.circuit._words import name_text, thousands
+from dln.circuit._words import thousands
 from dln.circuit.bits import PreparedCircuit, predict
 from dln.data._target import check_target
 from dln.export._form import lower
 from dln.export._scripts import to_javascript
-from dln.readers._curves import column_cutoffs
 from dln.readers._draw import Picture
 from dln.readers._explain import feature_importances
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import USUAL
-from dln.readers._summary import edit_texts
+from dln.readers._summary import edit_texts, rows_text
 from dln.readers.model_file import to_bytes
 from dln.report._effects import MAX_AVERAGED, Effects, input_columns, start_row, typical_values
 from dln.report._geometry import sizes_chart
@@ -36,8 +34,6 @@ from dln.report._scores import score_rows
 
 if TYPE_CHECKING:
     from dln.report._reportable import ReportableModel
-
-Floats = npt.NDArray[np.float64]
 
 
 def collect(
@@ -62,7 +58,7 @@ def collect(
     true = None if data is None or y is None else check_target(y, len(data[0]), "y")
     ranges = model.training_facts_.get("ranges", {})
     form = lower(circuit, rules.target)
-    typical = typical_values(circuit.columns, column_cutoffs(circuit.literals), data, ranges)
+    typical = typical_values(circuit, data, ranges)
     effects = Effects(PreparedCircuit(circuit), _averaged_over(circuit, data, typical))
     card = scorecard(circuit, rules)
     frontier: Frontier | None = getattr(model, "_frontier", None)
@@ -77,16 +73,19 @@ def collect(
         if true is not None:
             scores = score_rows(list(zip(circuit.columns, data, strict=True)), true, predicted, known.intervals)
         if shown is not None and read:
-            rows = data_rows(read, true, shown, np.arange(1, n_rows + 1) if row_numbers is None else row_numbers)
+            numbers = np.arange(1, n_rows + 1) if row_numbers is None else row_numbers
+            rows = {
+                "numbers": numbers[shown].tolist(),
+                "columns": [_plain(column, values[shown]) for column, values in read],
+                "true": None if true is None else true[shown].tolist(),
+            }
     return ReportData(
-        title=title or name_text(rules.target),
-        target=name_text(rules.target),
-        decimals=circuit.decimals,
+        title=title or card.target,
         source=None if data is None else source or "the data",
         known=known,
         scores=scores,
         card=card,
-        columns=input_columns(effects, form.used, feature_importances(circuit, rules), start, data, ranges),
+        columns=input_columns(effects, form.used, feature_importances(rules), start, data, ranges),
         n_averaged=None if data is None else len(effects.values[0]),
         sizes=None if frontier is None else sizes_chart(frontier),
         picture=picture,
@@ -127,19 +126,6 @@ def _known(model: ReportableModel, own: Point | None) -> Known:
 DEFAULT_ROWS: Final = 1000
 
 
-def data_rows(
-    columns: Sequence[tuple[Column, Values]],
-    y: Floats | None,
-    rows: npt.NDArray[np.intp],
-    numbers: npt.NDArray[np.intp],
-) -> dict[str, Any]:
-    return {
-        "numbers": numbers[rows].tolist(),
-        "columns": [_plain(column, values[rows]) for column, values in columns],
-        "true": None if y is None else y[rows].tolist(),
-    }
-
-
 def _shown(include_rows: bool | int, n_rows: int) -> npt.NDArray[np.intp] | None:  # noqa: FBT001 (as in `report`)
     """Return the indices of the rows that the page shows."""
     wanted = DEFAULT_ROWS if include_rows is True else int(include_rows)
@@ -166,12 +152,9 @@ def _plain(column: Column, values: Values) -> tuple[float | int | None, ...]:
 
 def facts(model: Any) -> dict[str, str]:
     training = model.training_facts_
-    rows = f"{thousands(training['rows'])} rows"
-    if training["distinct_rows"] < training["rows"]:
-        rows += f", {thousands(training['distinct_rows'])} of them distinct"
     seed, edits = model.get_params(deep=False).get("random_state"), edit_texts(model)
     return {
-        "Learned from": rows,
+        "Learned from": rows_text(training, " rows"),
         "Learned with": ", ".join(f"{name} {version}" for name, version in training["versions"].items()),
         **({"Edited by hand": "\n".join(edits)} if edits else {}),
         "Seed": "not fixed" if seed is None else str(seed),

@@ -18,7 +18,7 @@ from dln.circuit._formula import AllOf, AnyOf, CategoryCondition, Formula, Numbe
 from dln.circuit._words import MAX_LITERALS_IN_TEXT, aligned, name_text, node_sizes, node_text, weight_text
 from dln.circuit.bits import predict
 from dln.readers._rules import Records
-from dln.report._scores import errors_by, pattern
+from dln.report._scores import errors_by
 
 if TYPE_CHECKING:
     from dln.report._reportable import ReportableModel
@@ -197,9 +197,8 @@ def _changes(old: Circuit, new: Circuit, spreads: Mapping[str, float]) -> Iterat
 
 def _leaves(circuit: Circuit, node: int) -> list[_Leaf]:
     """Return the conditions of a rule, none if it is too long to write out."""
-    parts: list[tuple[Formula, type | None]] = []
-    if node_sizes(circuit)[node] <= MAX_LITERALS_IN_TEXT:
-        parts.append((formula(circuit, node), None))
+    is_short = node_sizes(circuit)[node] <= MAX_LITERALS_IN_TEXT
+    parts: list[tuple[Formula, type | None]] = [(formula(circuit, node), None)] if is_short else []
     leaves: list[_Leaf] = []
     for part, joint in parts:  # which grows
         if isinstance(part, (AllOf, AnyOf, OddOf)):
@@ -257,15 +256,14 @@ def _data_change(
             moved.append((one.text, to_grid(gained or 0.0, decimals) - to_grid(lost or 0.0, decimals)))
         rows.append(RowChange(row + 1, float(before[row]), float(after[row]), _causes(moved, decimals)))
     edges = np.linspace(change.min(), change.max(), N_BINS + 1 if change.min() < change.max() else 2)
-    both = [
-        (circuit.columns[test.column], values[test.column])
+    read = {
+        circuit.columns[test.column].name: (circuit.columns[test.column], values[test.column])
         for circuit, values in ((old, old_values), (new, new_values))
         for test in circuit.literals
-    ]
-    read = {column.name: (column, values) for column, values in both}
+    }
     bands = [
         Band(along.name, bin_.label, bin_.n_rows, bin_.bias)
-        for along in sorted((errors_by(*one, change) for one in read.values()), key=pattern, reverse=True)
+        for along in errors_by(read.values(), change)
         for bin_ in along.bins
     ]
     share, mean, counts = float((change != 0).mean()), float(change.mean()), np.histogram(change, edges)[0]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dln.circuit._circuit import MISSING, UNKNOWN, Circuit, Column, Values
 from dln.circuit._words import category_text, name_text
 from dln.circuit.bits import PreparedCircuit, predict
+from dln.data._categories import are_booleans
 from dln.data._dates import split_part_name
 from dln.readers._curves import column_cutoffs
 from dln.report._page_data import CategoryColumn, CategoryOption, InputColumn, NumberColumn
@@ -48,14 +49,11 @@ class Effects:
 
 
 def typical_values(
-    columns: Sequence[Column],
-    literals: Mapping[int, Sequence[float]],
-    values: Sequence[Values] | None,
-    ranges: Mapping[str, tuple[float, float]],
+    circuit: Circuit, values: Sequence[Values] | None, ranges: Mapping[str, tuple[float, float]]
 ) -> list[float]:
     """Return a value for each column: the median of the data or the middle of the training range, or the mode."""
-    typical = []
-    for j, column in enumerate(columns):
+    typical, cutoffs = [], column_cutoffs(circuit.literals)
+    for j, column in enumerate(circuit.columns):
         data = None if values is None else values[j]
         if column.categories is not None:
             typical.append(float(_typical_code(column, data)))
@@ -64,7 +62,7 @@ def typical_values(
         if len(known):
             typical.append(float(np.quantile(known, 0.5, method="lower")))
         else:
-            low, high = ranges.get(column.name) or around(literals.get(j, ()))
+            low, high = ranges.get(column.name) or around(cutoffs.get(j, ()))
             typical.append(_rounded(low / 2 + high / 2, _step(low, high, ())))
     return typical
 
@@ -73,7 +71,7 @@ def _typical_code(column: Column, codes: Values | None) -> int:
     if codes is not None:
         distinct, counts = np.unique(codes[codes != MISSING], return_counts=True)
         return int(distinct[counts.argmax()]) if len(distinct) else MISSING
-    return 0 if _is_boolean(column) else UNKNOWN
+    return 0 if are_booleans(column.categories or ()) else UNKNOWN
 
 
 def input_columns(
@@ -138,7 +136,9 @@ def _number(
 def _category(effects: Effects, j: int, typical: int, codes: Values | None, facts: dict[str, Any]) -> CategoryColumn:
     column = effects.prepared.circuit.columns[j]
     choices = [(code, category_text(category)) for code, category in enumerate(column.categories or ())]
-    if not _is_boolean(column):  # all categories that no rule names: they may be private, and are equal to the model
+    if not are_booleans(
+        column.categories or ()
+    ):  # all categories that no rule names: they may be private, and are equal to the model
         others = "any value" if not choices else f"not {choices[0][1]}" if len(choices) == 1 else "any other"
         choices.append((UNKNOWN, others))
     choices.append((MISSING, "missing"))
@@ -148,10 +148,6 @@ def _category(effects: Effects, j: int, typical: int, codes: Values | None, fact
         for (code, label), share in zip(choices, shares, strict=True)
     ]
     return CategoryColumn(**facts, options=tuple(options), typical=typical, missing=shares[-1])
-
-
-def _is_boolean(column: Column) -> bool:
-    return bool(column.categories) and all(isinstance(category, bool) for category in column.categories or ())
 
 
 def around(cutoffs: Sequence[float]) -> tuple[float, float]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from dln.circuit._words import thousands
@@ -48,7 +47,7 @@ def scatter_chart(scores: Scores, intervals: Intervals | None) -> dict[str, Any]
     """Return predicted against true: dots sized by their numbers of rows, and the band of the 90 % interval."""
     low, high = scores.ends
     left, right = _EDGE
-    across, up = Scale(low, high, left, right), Scale(low, high, _SIDE - left, _SIDE - right)
+    across, up = scale(low, high, left, right), scale(low, high, _SIDE - left, _SIDE - right)
     most = max((n_rows for _, _, n_rows in scores.cells), default=1)
     radii = [round(2.2 + 3.6 * math.sqrt((n - 1) / (most - 1)), 1) if most > 1 else 3.0 for _, _, n in scores.cells]
     band = ""
@@ -72,10 +71,10 @@ def scatter_chart(scores: Scores, intervals: Intervals | None) -> dict[str, Any]
 def effect_chart(column: NumberColumn) -> dict[str, Any]:
     """Return the prediction along a column: a staircase, cut-offs, and the upright bars of a histogram of the data."""
     low, high = column.ends
-    across = Scale(low, high, *SIDES)
+    across = scale(low, high, *SIDES)
     levels = sorted({column.averages[0], *column.averages})
     margin = (levels[-1] - levels[0]) * 0.06 or abs(levels[0]) * 0.1 or 1.0
-    up = Scale(levels[0] - margin, levels[-1] + margin, LINE[1], LINE[0])
+    up = scale(levels[0] - margin, levels[-1] + margin, LINE[1], LINE[0])
     most = max(column.counts, default=0) or 1
     width = (SIDES[1] - SIDES[0]) / max(len(column.counts), 1)
     heights = [round((_BARS[1] - _BARS[0]) * count / most, 1) for count in column.counts]
@@ -101,7 +100,7 @@ def step_chart(bands: Sequence[CardBand]) -> dict[str, Any] | None:
         return None
     cutoffs, levels = [end for end, _ in steps[:-1]], [weight for _, weight in steps]
     low, high = around(cutoffs)
-    across, up = Scale(low, high, *SIDES), Scale(min(0.0, *levels), max(0.0, *levels), 92.0, 14.0)
+    across, up = scale(low, high, *SIDES), scale(min(0.0, *levels), max(0.0, *levels), 92.0, 14.0)
     return {
         "line": _staircase(map(up, levels), map(across, cutoffs)),
         "x": [Tick(across(number), plain(number)) for number in ticks(low, high, 5)],
@@ -133,9 +132,9 @@ def sizes_chart(frontier: Frontier) -> dict[str, Any] | None:
     margin = (high - low) * 0.08 or 0.05
     low, high = low - margin, min(1.0, high + margin) if high <= 1.0 else high + margin
     largest = max((size for size, _, _ in known), default=1)
-    across = Scale(1.0, float(max(largest, 2)), 52.0, width - 14.0, log=True)
-    up = Scale(low, high, height - 34.0, 14.0)
-    dots = [Dot(across(size), up(r2), 3.0, f"{size}: {r2:.3f}") for size, r2, _ in known]
+    across = scale(0.0, math.log(max(largest, 2)), 52.0, width - 14.0)
+    up = scale(low, high, height - 34.0, 14.0)
+    dots = [Dot(across(math.log(size)), up(r2), 3.0, f"{size}: {r2:.3f}") for size, r2, _ in known]
     powers = [number for number in (1, 2, 5, 10, 20, 50, 100, 200, 400, 800) if number <= largest]
     return {
         "points": [(size, r2, point.rules, point is own) for size, r2, point in points],
@@ -145,7 +144,7 @@ def sizes_chart(frontier: Frontier) -> dict[str, Any] | None:
         "line": " ".join(f"{dot.x},{dot.y}" for dot in dots),
         "dots": dots,
         "own": next((dot for dot, (_, _, point) in zip(dots, known, strict=True) if point is own), None),
-        "x": [Tick(across(float(number)), str(number)) for number in powers],
+        "x": [Tick(across(math.log(number)), str(number)) for number in powers],
         "y": [Tick(up(number), f"{number:.2f}") for number in ticks(low, high, 4)],
         "ceiling": None if frontier.ceiling is None else Tick(up(frontier.ceiling), f"{frontier.ceiling:.3f}"),
         "width": width,
@@ -156,20 +155,14 @@ def sizes_chart(frontier: Frontier) -> dict[str, Any] | None:
 # --- scales -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps numbers from `low` to `high` to positions from `start` to `end`, by their logarithms if `log` is set."""
+def scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """Return the function that maps numbers from `low` to `high` to positions from `start` to `end`."""
 
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        low, high, value = map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
+    def position(value: float) -> float:
         share = (value - low) / (high - low) if high > low else 0.5
-        return round(self.start + share * (self.end - self.start), 1)
+        return round(start + share * (end - start), 1)
+
+    return position
 
 
 def ticks(low: float, high: float, n: int = 5) -> list[float]:

@@ -183,8 +183,6 @@ class ReportData:
     """A whole page."""
 
     title: str
-    target: str
-    decimals: int
     source: str | None
     """Name of the data, None if there is none."""
     known: Known

@@ -63,7 +63,7 @@ def _script(data: ReportData) -> str:
 def _page_data(data: ReportData) -> dict[str, Any]:
     intervals = data.known.intervals
     return {
-        "decimals": data.decimals,
+        "decimals": data.card.decimals,
         "interval": None if intervals is None else [data.known.half_width, *astuple(intervals.scale), intervals.limits],
         "line": [*_geometry.SIDES, *_geometry.LINE],
         "columns": list(map(_column, data.columns)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._atomic import AnyPath, write_atomically
 from dln.circuit._words import name_text
+from dln.data._categories import are_booleans
 from dln.data._dates import WEEKDAYS, split_part_name
 from dln.readers._explain import Explanation
 from dln.readers._readable import ReadableModel
 from dln.readers._rules import MAX_ROWS, RuleTable
 from dln.report._diff import ModelDiff, diff_models
-from dln.report._page_data import CardGroup, CardRule, InputColumn, NumberColumn, Piece, Scorecard
-from dln.report._scorecard import scorecard
+from dln.report._page_data import CardGroup, InputColumn, NumberColumn, Piece, Scorecard
+from dln.report._scorecard import card_rule, scorecard
 
 
 class ModelCard(dict[str, Any]):
@@ -121,7 +121,7 @@ class ReportableModel(ReadableModel):
     def _html_repr(self) -> str:
         """Return the scorecard of a fitted model, otherwise scikit-learn's diagram."""
         if hasattr(self, "circuit_"):
-            return model_html(self)
+            return _rendered("model.html", card=scorecard(self.circuit_, self.rules_), name=type(self).__name__)
         diagram: str = super()._html_repr()  # type: ignore[misc]
         return diagram
 
@@ -143,7 +143,7 @@ def model_card(model: ReportableModel, X: Any = None, y: Any = None, **options: 
     data, rules = collect(model, X, y, **options), model.rules_
     scores = {} if data.scores is None else asdict(data.scores)
     return ModelCard(
-        target=data.target,
+        target=data.card.target,
         learner=type(model).__name__,
         size=rules.size_text,
         intended_use={"purpose": "", "users": "", "not_intended_for": ""},
@@ -181,7 +181,7 @@ def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
     n_categories = None
     if own.seen is not None:
         n_categories = len(own.seen)
-    elif own.categories and all(isinstance(category, bool) for category in own.categories):
+    elif are_booleans(own.categories or ()):
         n_categories = len(labels)
     elif split_part_name(own.name) is not None:
         n_categories = len(WEEKDAYS)
@@ -192,15 +192,8 @@ def _column(column: InputColumn, model: ReportableModel) -> dict[str, Any]:
 # --- notebooks --------------------------------------------------------------------------------------------------------
 
 
-def model_html(model: ReportableModel) -> str:
-    return _rendered("model.html", card=scorecard(model.circuit_, model.rules_), name=type(model).__name__)
-
-
 def rules_html(rules: RuleTable) -> str:
-    shown = tuple(
-        CardRule(row.index, (Piece("text", row.rule),), row.weight, None if math.isnan(row.support) else row.support)
-        for row in rules.rows[:MAX_ROWS]
-    )
+    shown = tuple(card_rule(row, (Piece("text", row.rule),)) for row in rules.rows[:MAX_ROWS])
     facts = name_text(rules.target), rules.intercept, rules.decimals
     card = Scorecard(*facts, (CardGroup((), shown, 1.0),), len(rules), rules.n_conditions, 0)
     return _rendered("rules.html", card=card, n_hidden=max(0, len(rules) - MAX_ROWS))

@@ -62,7 +62,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     bands = {curve.column: _card_bands(circuit, curve) for curve in rules.split()[1]}
     for key, rows in by_columns.items():
         ordered = sorted(rows, key=staircase) if len(key) == 1 else rows
-        made = tuple(_card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
+        made = tuple(card_rule(row, phrase(circuit, circuit.rules[row.index].node)) for row in ordered)
         names = tuple(name_text(circuit.columns[j].name) for j in key)
         curve = bands.get(key[0], ()) if len(key) == 1 else ()
         groups.append(CardGroup(names, made, math.fsum(row.moved for row in rows) / total, bands=curve))
@@ -71,7 +71,7 @@ def scorecard(circuit: Circuit, rules: RuleTable) -> Scorecard:
     return Scorecard(*facts, tuple(groups), len(rules), rules.n_conditions, sum(map(_lines, groups)))
 
 
-def _card_rule(row: RuleRow, words: Words, shared: Words = ()) -> CardRule:
+def card_rule(row: RuleRow, words: Words, shared: Words = ()) -> CardRule:
     return CardRule(row.index, words, row.weight, None if math.isnan(row.support) else row.support, shared)
 
 
@@ -113,7 +113,7 @@ def _sharing_groups(circuit: Circuit, formulas: Sequence[Formula], rules: RuleTa
             whole = formulas[row.index]
             others = [part for part in whole.parts if part != condition] if isinstance(whole, AllOf) else []
             text = formula_text(AllOf((condition, *others)), circuit.columns, _MARKED)
-            made.append(_card_rule(row, _pieces(text[len(head + _AND) :]), _pieces(head + _AND)))
+            made.append(card_rule(row, _pieces(text[len(head + _AND) :]), _pieces(head + _AND)))
         yield CardGroup((), tuple(made), moved[condition] / total, _pieces(head))
         taken = {rule.index for rule in made}
         rest = [row for row in rest if row.index not in taken]

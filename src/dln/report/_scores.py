@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -37,7 +37,6 @@ def score_rows(
     if intervals is not None:
         low, high = intervals.ends(predicted, USUAL)
         inside = (low <= y) & (y <= high)
-    by_column = sorted((errors_by(*column, error, inside) for column in columns), key=pattern, reverse=True)
     ends = float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))
     return Scores(
         n_rows=len(y),
@@ -47,7 +46,7 @@ def score_rows(
         covered=None if inside is None else float(inside.mean()),
         ends=ends,
         cells=_cells(y, predicted, ends),
-        by_column=tuple(one for one in by_column if len(one.bins) > 1)[:_MOST_COLUMNS],
+        by_column=tuple(one for one in errors_by(columns, error, inside) if len(one.bins) > 1)[:_MOST_COLUMNS],
         calibration=_tenths(y, predicted),
     )
 
@@ -73,15 +72,18 @@ def _cells(y: Floats, predicted: Floats, ends: tuple[float, float]) -> tuple[tup
 
 
 def errors_by(
-    column: Column, values: Values, error: Floats, inside: npt.NDArray[np.bool_] | None = None
-) -> ErrorsByColumn:
-    """Return the errors of rows by the categories of a column, or by bands of its numbers."""
-    groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
-    bins = []
-    for label, rows in ((label, rows) for label, rows in groups if rows.any()):
-        own, covered = error[rows], None if inside is None else float(inside[rows].mean())
-        bins.append(ErrorBin(label, len(own), float(own.mean()), float(np.abs(own).mean()), covered))
-    return ErrorsByColumn(name_text(column.name), tuple(bins))
+    columns: Iterable[tuple[Column, Values]], error: Floats, inside: npt.NDArray[np.bool_] | None = None
+) -> list[ErrorsByColumn]:
+    """Return the errors of rows by the categories of columns, or by bands of numbers, the largest biases first."""
+    by_column = []
+    for column, values in columns:
+        groups = _category_groups(column, values) if column.categories is not None else _number_groups(values)
+        bins = []
+        for label, rows in ((label, rows) for label, rows in groups if rows.any()):
+            own, covered = error[rows], None if inside is None else float(inside[rows].mean())
+            bins.append(ErrorBin(label, len(own), float(own.mean()), float(np.abs(own).mean()), covered))
+        by_column.append(ErrorsByColumn(name_text(column.name), tuple(bins)))
+    return sorted(by_column, key=lambda one: -sum(group.n_rows * abs(group.bias) for group in one.bins))
 
 
 def _tenths(y: Floats, predicted: Floats) -> tuple[Tenth, ...]:
@@ -89,11 +91,6 @@ def _tenths(y: Floats, predicted: Floats) -> tuple[Tenth, ...]:
     order = np.argsort(predicted, kind="stable")
     groups = np.array_split(order, max(1, min(10, len(y) // _ROWS_OF_A_TENTH)))
     return tuple(Tenth(len(rows), float(predicted[rows].mean()), float(y[rows].mean())) for rows in groups)
-
-
-def pattern(errors: ErrorsByColumn) -> float:
-    """Return the sum of the absolute mean errors over a column's groups: columns are sorted by it."""
-    return sum(group.n_rows * abs(group.bias) for group in errors.bins)
 
 
 def _number_groups(values: Values) -> list[tuple[str, npt.NDArray[np.bool_]]]:

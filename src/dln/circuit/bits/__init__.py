@@ -77,10 +77,10 @@ def prepare(circuit: Circuit) -> Program:
     gates = [node for node in needed if graph.is_gate(node)]
     row_of = {node: i for i, node in enumerate([*literals, *gates])}
     used = tuple(sorted({graph.literals[node].column for node in literals}))
-    tests, limits = _tests(circuit, [graph.literals[node] for node in literals], used)
+    tests = _tests(circuit, [graph.literals[node] for node in literals], used)
     parts = (
-        np.array(limits, dtype=np.float64).reshape(-1, 2),
-        np.array(tests, dtype=np.int64).reshape(-1, 3),
+        np.array([limits for _, limits in tests], dtype=np.float64).reshape(-1, 2),
+        np.array([test for test, _ in tests], dtype=np.int64).reshape(-1, 3),
         np.array([_operation(graph, node, row_of) for node in gates], dtype=np.int64).reshape(-1, 4),
         np.array([row_of[node] for node in weights], dtype=np.int64),
         np.array(list(weights.values()), dtype=np.float64),
@@ -175,23 +175,19 @@ def _operation(graph: Graph, node: int, row_of: dict[int, int]) -> tuple[int, in
 
 def _tests(
     circuit: Circuit, literals: Sequence[Literal], used: tuple[int, ...]
-) -> tuple[list[tuple[int, int, int]], list[tuple[float, float]]]:
+) -> list[tuple[tuple[int, int, int], tuple[float, float]]]:
     """Return the tests of the literals and their limits: one each, but one for every run of codes."""
-    tests: list[tuple[int, int, int]] = []
-    limits: list[tuple[float, float]] = []
+    tests = []
     for node, literal in enumerate(literals):
-        slot = used.index(literal.column)
         if isinstance(literal, Above):
-            tests.append((slot, ABOVE, node))
-            limits.append((literal.cutoff, 0.0))
+            kinds = [(ABOVE, (literal.cutoff, 0.0))]
         elif circuit.columns[literal.column].categories is None:
-            tests.append((slot, IS_NAN, node))
-            limits.append((0.0, 0.0))
+            kinds = [(IS_NAN, (0.0, 0.0))]
         else:
-            for k, run in enumerate(_runs(literal.codes if isinstance(literal, IsIn) else (MISSING,))):
-                tests.append((slot, OR_IN_RUN if k else IN_RUN, node))
-                limits.append(run)
-    return tests, limits
+            runs = _runs(literal.codes if isinstance(literal, IsIn) else (MISSING,))
+            kinds = [(OR_IN_RUN if k else IN_RUN, run) for k, run in enumerate(runs)]
+        tests += [((used.index(literal.column), kind, node), limits) for kind, limits in kinds]
+    return tests
 
 
 def _runs(codes: tuple[int, ...]) -> list[tuple[int, int]]:
