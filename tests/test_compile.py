@@ -43,7 +43,7 @@ def package(tmp_path: Path) -> Path:
     """Return a folder with a small package dln of kernels, whose compiled code is its own."""
     folder = tmp_path / "site" / "dln"
     folder.mkdir(parents=True)
-    for name in ("_compile.py", "_clean.py", "_errors.py"):
+    for name in ("_compile.py", "_text.py", "_errors.py"):
         shutil.copy(SOURCE / name, folder / name)
     (folder / "__init__.py").touch()
     (folder / "elsewhere").mkdir()

@@ -29,7 +29,7 @@ from dln.network._train import Callback, Epoch, NetworkTask, Plan, Schedule, Tra
 from dln.readers._frontier import Frontier, Point
 from dln.readers._intervals import Source
 from dln.readers._monitor import rule_support
-from dln.solve._losses import Loss
+from dln.solve._weights import Loss
 
 #: Learning rate of a training of so many steps: it falls with the root of their number, and has an upper limit.
 LEARNING_RATE: Final = 0.005

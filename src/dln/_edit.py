@@ -26,9 +26,8 @@ from dln.data._reader import with_categories_of
 from dln.data._rows import Bools, Floats
 from dln.data._target import Target
 from dln.readers._monitor import rule_support
-from dln.solve._losses import Loss
 from dln.solve._select import distinct
-from dln.solve._weights import refitted_weights, rule_values, with_weights
+from dln.solve._weights import Loss, refitted_weights, rule_values, with_weights
 
 #: Folds that predict rows held out of a refit.
 FOLDS = 5

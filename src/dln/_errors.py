@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from dln._clean import clean
+from dln._text import clean
 
 
 class CircuitError(ValueError):

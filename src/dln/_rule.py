@@ -36,8 +36,8 @@ from dln.rules._change_kernel import change_rules
 from dln.rules._constants import MEMBER
 from dln.rules._learn import FitConfig, Learned, RuleLearner, SizedRules, assemble
 from dln.rules._task import Sample
-from dln.solve._losses import Loss
 from dln.solve._select import Budget
+from dln.solve._weights import Loss
 
 #: Rows times inputs: a wide table gets fewer rows.
 MAX_CELLS = 100_000_000

@@ -13,7 +13,7 @@ import typer.main
 import dln
 from commands import HOUSES, run
 from dln import ModelFileError
-from dln._clean import clean
+from dln._text import clean
 from dln.cli import app
 from dln.readers.model_file import sealed
 from terminal import COLOUR, in_terminal

@@ -7,7 +7,7 @@ from dln.data._division import LabelledRows
 from dln.data._target import Target
 from dln.network import _circuits
 from dln.network._circuits import Reduction
-from dln.solve._losses import Loss
+from dln.solve._weights import Loss
 
 
 def selected():

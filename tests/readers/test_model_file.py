@@ -24,12 +24,12 @@ from dln.readers.model_file import (
     FORMAT,
     SavedModel,
     from_bytes,
-    json_schema,
     read_model,
     sealed,
     to_bytes,
     write_model,
 )
+from dln.readers.model_file._schema import json_schema
 from models import models
 
 FACTS = {"rows": 9, "distinct_rows": 8, "target_min": -0.5, "target_max": 1e300, "versions": {"dln": "0", "a": "ü"}}

@@ -9,8 +9,8 @@ from dln.rules._learn import FitConfig, RuleLearner, SizedRules, TargetChoice, s
 from dln.rules._search import find_rules
 from dln.rules._task import Sample, Stream
 from dln.rules._teachers import Y_ONLY
-from dln.solve._losses import Loss
 from dln.solve._select import Budget
+from dln.solve._weights import Loss
 from learned import some_inputs, some_task
 
 

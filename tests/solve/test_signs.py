@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from dln.solve._losses import Loss
 from dln.solve._select import Budget, Candidates
-from dln.solve._weights import solve_weights, solve_with_signs
+from dln.solve._weights import Loss, solve_weights, solve_with_signs
 
 
 @given(st.integers(0, 10_000), st.integers(0, 12))

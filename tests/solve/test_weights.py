@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import HuberRegressor, QuantileRegressor, Ridge
 
-from dln.solve._losses import Loss
-from dln.solve._weights import cross_validated_penalty, solve_weights
+from dln.solve._weights import Loss, cross_validated_penalty, solve_weights
 
 
 @pytest.fixture(scope="module")

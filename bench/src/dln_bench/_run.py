@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 from filelock import FileLock, Timeout
 
 from dln._atomic import AnyPath
-from dln._closest import closest
 from dln._pool import Lost, Pool
+from dln._text import closest
 from dln_bench import datasets as _datasets
 from dln_bench._results import Result, Unit, append_results, read_results
 from dln_bench._split import PROTOCOLS, Protocol

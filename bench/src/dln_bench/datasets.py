@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from dln._closest import closest
+from dln._text import closest
 from dln_bench import _download
 
 if TYPE_CHECKING:

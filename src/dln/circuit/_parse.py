@@ -28,8 +28,8 @@ from collections.abc import Callable
 from json import JSONDecoder
 from typing import Final, NoReturn
 
-from dln._closest import closest
 from dln._errors import RuleSyntaxError
+from dln._text import closest
 from dln.circuit._circuit import Category, Column
 from dln.circuit._formula import CategoryCondition, Formula, NumberCondition, all_of, any_of, negate, odd_of
 from dln.circuit._words import NUMBER, ODD_OF, PHRASE, RELATION, category_text, column_text

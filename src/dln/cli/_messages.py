@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dln._clean import clean
-from dln._closest import closest
 from dln._errors import ColumnWarning, NotVerifiedWarning, PrecisionWarning, UnknownCategoryWarning
+from dln._text import clean, closest
 
 #: Names listed in a message before it ends with "…".
 LISTED: Final = 8

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dln._clean import clean
+from dln._text import clean
 from dln.circuit._words import thousands, weight_text
 from dln.readers._rules import FEW_NOTE, By, curve_title
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dln._clean import clean
+from dln._text import clean
 from dln.cli import _options
 from dln.cli._files import check_output, open_model, whole_or_nothing
 from dln.cli._fit import split_rows

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dln._closest import closest
+from dln._text import closest
 from dln.cli._messages import UsageError, quoted
 
 if TYPE_CHECKING:

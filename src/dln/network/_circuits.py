@@ -24,11 +24,11 @@ from dln.data._encoding import ENCODED_MISSING, Encoder, scale
 from dln.data._rows import Bools, Floats
 from dln.data._target import Target
 from dln.network._network import Network, open_links
-from dln.solve._losses import Loss
 from dln.solve._select import MAX_ROWS, Budget, Candidates
 from dln.solve._weights import (
     PENALTY,
     TYPICAL_VARIANCE,
+    Loss,
     centred_products,
     node_values,
     refitted_weights,

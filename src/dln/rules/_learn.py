@@ -27,9 +27,8 @@ from dln.rules._rule_set import RuleSet
 from dln.rules._search import find_rules, grow, polish, select, select_sizes, shrinking_path, sweep
 from dln.rules._task import Sample, Stream, Task, generator, most_telling_inputs
 from dln.rules._teachers import TARGET_MIXES, Y_ONLY, Distillation, TargetMix, cross_fit, n_teachers
-from dln.solve._losses import Loss
 from dln.solve._select import Budget
-from dln.solve._weights import PENALTY, solve_weights
+from dln.solve._weights import PENALTY, Loss, solve_weights
 
 
 class ShowsProgress(Protocol):

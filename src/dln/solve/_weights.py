@@ -1,4 +1,4 @@
-"""Weights of given rules: ridge regression, for other losses reweighted until it settles."""
+"""Losses, and weights of given rules: ridge regression, for losses other than the square reweighted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from dln.circuit._circuit import Circuit, Rule, Values, on_grid
 from dln.data._division import IN_TURN, Division
-from dln.data._rows import Bools, Floats
+from dln.data._rows import Bools, Floats, weighted_quantile
 from dln.data._target import Target
-from dln.solve._losses import SQUARED_ERROR, Loss
 
 #: 1 where a weight must be at least zero, -1 where at most, 0 where it is free.
 Signs = npt.NDArray[np.int64]
@@ -40,6 +39,42 @@ _ZERO: Final = 1e-12
 _PRODUCT_BLOCK: Final = 8192
 #: Rows whose node values are computed at once: of a thousand nodes, 25 megabytes.
 _NODE_BLOCK: Final = 25_000
+#: Huber's loss turns from square to line at one standard deviation of the target, which is one here.
+HUBER_DELTA: Final = 1.0
+
+
+class Loss(NamedTuple):
+    """A loss by name, and the quantile where that is to be predicted."""
+
+    name: str = "squared_error"
+    quantile: float = 0.5
+
+    def each(self, residual: Floats) -> Floats:
+        """Return the losses of residuals ``(n,)``: the target less the prediction."""
+        size = np.abs(residual)
+        if self.name == "squared_error":
+            return np.asarray(residual**2)
+        if self.name == "huber":
+            return np.where(size <= HUBER_DELTA, 0.5 * residual**2, HUBER_DELTA * (size - 0.5 * HUBER_DELTA))
+        if self.name == "quantile":
+            return np.asarray(np.where(residual > 0, self.quantile, 1.0 - self.quantile) * size)
+        return size
+
+    def explained(self, y: Floats, predicted: Floats, weight: Floats) -> float:
+        """Return 1 less the loss as a share of that of the best constant: R² where the loss is the square.
+
+        >>> y = np.array([0.0, 1.0, 2.0])
+        >>> Loss().explained(y, np.array([0.0, 1.0, 1.0]), np.ones(3))
+        0.5
+        """
+        is_mean = self.name in {"squared_error", "huber"}
+        constant = np.average(y, weights=weight) if is_mean else weighted_quantile(y, weight, self.quantile)
+        whole, left = (float(weight @ self.each(y - one)) for one in (constant, predicted))
+        return 1.0 - left / whole if whole > 0 else 0.0
+
+
+#: The default.
+SQUARED_ERROR: Final = Loss()
 
 
 def solve_weights(
