@@ -101,13 +101,13 @@ def test_rows_never_held_out_take_no_part_in_the_choice():
 def test_a_network_validates_on_whole_groups_or_the_last_split(monkeypatch):
     """The rows that choose the epoch are whole groups, about a tenth of the rows; with `cv`, the last split's test."""
     seen = []
-    original = dln.DLNRegressor._parts
+    original = dln.DLNRegressor._task
 
-    def spy(self, rows, held_out, seed):
-        seen.append((rows.distinct.index, *original(self, rows, held_out, seed)))
-        return seen[-1][1:]
+    def spy(self, rows, encoder, held_out, parts, *others):
+        seen.append((rows.distinct.index, *parts))
+        return original(self, rows, encoder, held_out, parts, *others)
 
-    monkeypatch.setattr(dln.DLNRegressor, "_parts", spy)
+    monkeypatch.setattr(dln.DLNRegressor, "_task", spy)
     network(max_epochs=1).fit(X, Y, groups=GROUPS)
     network(max_epochs=1, cv=TimeSeriesSplit(4, gap=10)).fit(X, Y)
     (index, held, trained), (later, last, before) = seen
